@@ -1,4 +1,4 @@
-"""The command line, ``aah``. Each command imports what it needs when it runs: help has to answer at once."""
+"""The command line, ``aah``. Each command imports what it needs when it is called, so that ``--help`` is fast."""
 
 import logging
 import os
@@ -69,7 +69,7 @@ CrawlFolder = Annotated[Path, typer.Argument(metavar="CRAWL", help="The folder o
 
 
 class ObjectFormat(StrEnum):
-    """Formats of web objects."""
+    """Output formats of ``aah objects``."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -77,7 +77,7 @@ class ObjectFormat(StrEnum):
 
 
 class PageFormat(StrEnum):
-    """Formats of pages."""
+    """Output formats of ``aah pages``."""
 
     JSONL = "jsonl"
     CSV = "csv"
@@ -432,7 +432,7 @@ def replay(
 
 
 def _finish_takedowns(arguments: Sequence[str]) -> None:
-    """Finish takedowns that were cut short in the folders that a command is given, or in those right below them."""
+    """Complete interrupted takedowns in the folders among a command's arguments, and in those right below them."""
     for argument in arguments:
         folder = Path(argument)
         try:
@@ -455,7 +455,7 @@ def _finish_takedowns(arguments: Sequence[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line; where nobody reads its output on (``aah pages ... | head``), end quietly."""
+    """Run the command line. If the reader of its output leaves (``aah pages ... | head``), end without a message."""
     logging.getLogger("trafilatura").setLevel(logging.CRITICAL)  # That a page has no text is no message to anybody.
     try:
         _finish_takedowns(sys.argv[1:])
@@ -472,7 +472,7 @@ def main() -> None:
 
 
 def _end_unread() -> Never:
-    """End with the exit code of a command whose output nobody reads on."""
+    """Exit with `UNREAD`, as the reader of standard output has left."""
     with suppress(OSError, ValueError):  # What is still to be written would fail once more when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(UNREAD)

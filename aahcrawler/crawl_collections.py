@@ -1,7 +1,7 @@
-"""Collections: named sets of crawls and imports, each a small file beside their folders that people may write, too.
+"""Collections: named sets of crawls and imports, each kept in a small YAML file that people may edit.
 
-``floods.collection.yaml`` in the folder of crawls is the collection ``floods``. It names folders of crawls and owns
-none of them: what is done to a collection never changes a crawl.
+``floods.collection.yaml`` in the folder of crawls is the collection ``floods``. It lists the folders of its crawls
+but does not own them: no change of a collection changes a crawl.
 """
 
 import io
@@ -36,7 +36,7 @@ TERMS: Final = ("title", "description", *LISTS, "date")
 
 
 class CollectionError(Exception):
-    """Raised where a collection is not what it should be, or cannot be written; the message tells cause and remedy."""
+    """The file of a collection is invalid, or cannot be read or written; the message tells cause and remedy."""
 
 
 def _dated(text: str) -> str:
@@ -60,9 +60,9 @@ Folder = Annotated[str, Field(max_length=300), AfterValidator(_within)]
 
 
 class Collection(Metadata):
-    """What a collection is called and described by, in terms of Dublin Core (ISO 15836-2), and its ``crawls``.
+    """A collection: its description in terms of Dublin Core (ISO 15836-2), and its ``crawls``.
 
-    These are names of folders, as they lie beside the collection's file, in the order in which they were added.
+    ``crawls`` are folder names relative to the folder of the collection's file, in the order in which they were added.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -71,7 +71,7 @@ class Collection(Metadata):
     crawls: Annotated[tuple[Folder, ...], Field(max_length=MAX_CRAWLS)] = ()
 
     def terms(self) -> Iterator[tuple[str, str]]:
-        """Yield the name of each term but the title with each of its values."""
+        """Yield each value of each term except the title, as a pair of term name and value."""
         if self.description:
             yield "description", self.description
         for name in LISTS:
@@ -81,10 +81,16 @@ class Collection(Metadata):
 
 
 class CollectionFile:
-    """The file of a collection. ``name`` is that of the collection, ``place`` the folder of crawls that it lies in."""
+    """The file of a collection.
+
+    ``name`` is the collection's name, ``place`` the folder that holds the file and the crawls.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Take the path of the file, or the same without its extension. Raises ``CollectionError`` for other names."""
+        """Take the path of the file, with or without its extension.
+
+        Raise ``CollectionError`` if the name is not allowed.
+        """
         named = path.name.removesuffix(EXTENSION)
         if not _NAME.fullmatch(named):
             advice = "write up to 64 small letters, digits, dots, dashes and lines, such as crawls/floods"
@@ -94,9 +100,10 @@ class CollectionFile:
 
     @classmethod
     def named(cls, path: Path) -> Self | None:
-        """Return the collection that a path names, with its extension or without; None for one that names another.
+        """Return the collection at a path, given with or without the extension; None if the path is no collection's.
 
-        A folder of the same name comes first. Raises ``CollectionError`` for an extension behind what is no name.
+        Without the extension, a file or folder of exactly this name takes precedence over the collection. Raise
+        ``CollectionError`` for a path with the extension whose name is not allowed.
         """
         if path.name.endswith(EXTENSION):
             return cls(path)
@@ -106,12 +113,12 @@ class CollectionFile:
 
     @classmethod
     def all_in(cls, place: Path) -> Sequence[Self]:
-        """Return the collections in a folder of crawls, in the order of their names."""
+        """Return the collections in a folder of crawls, sorted by name."""
         named = (path for path in place.glob(f"*{EXTENSION}") if _NAME.fullmatch(path.name.removesuffix(EXTENSION)))
         return [cls(path) for path in sorted(named)]
 
     def read(self) -> Collection:
-        """Return the collection. Raises ``CollectionError`` with each mistake on a line."""
+        """Read and validate the file. Raise ``CollectionError``, with a line for each mistake."""
         return self._validated(self._loaded())
 
     def folder(self, crawl: str) -> Path:
@@ -119,11 +126,11 @@ class CollectionFile:
         return self.place / crawl
 
     def missing(self, collection: Collection) -> Sequence[str]:
-        """Return the crawls that are gone: no folder of a crawl has their name."""
+        """Return the names of those crawls of the collection that have no folder any more."""
         return [crawl for crawl in collection.crawls if not is_crawl(self.folder(crawl))]
 
     def create(self, collection: Collection) -> None:
-        """Write a new collection. Raises ``CollectionError`` where there is one, or it cannot be written."""
+        """Write a new collection. Raise ``CollectionError`` if the file exists already or cannot be written."""
         if not self.place.is_dir():
             raise CollectionError(f"{self.path}: there is no folder {self.place}; name a folder that holds crawls")
         with self._alone():
@@ -132,21 +139,24 @@ class CollectionFile:
             self._write(_said(collection))
 
     def change(self, changes: Mapping[str, Any]) -> Collection:
-        """Change fields, those that become empty are taken out; return the collection. Comments in the file stay.
+        """Set fields in the file and return the changed collection; a field that is set to an empty value is removed.
 
-        Raises ``CollectionError``; the file is then as it was.
+        Comments in the file are kept. Raise ``CollectionError``; the file is then unchanged.
         """
         return self._rewrite(lambda _: changes)
 
     def check(self, crawls: Sequence[Path]) -> Sequence[str]:
-        """Return how folders of crawls are named here. Raises ``CollectionError`` for what cannot be in it."""
+        """Return the names by which the collection would list these folders of crawls.
+
+        Raise ``CollectionError`` for a folder that holds no crawl or does not lie beside the file.
+        """
         for crawl in crawls:
             if not is_crawl(crawl):
                 raise CollectionError(f"{crawl}: is no folder of a crawl or import; aah import makes one of archives")
         return [self._name_of(crawl) for crawl in crawls]
 
     def add(self, crawls: Sequence[Path]) -> Sequence[str]:
-        """Add the folders of crawls; return the names of those that were not in it. Raises ``CollectionError``."""
+        """Add folders of crawls; return the names of those that were not listed before. Raise as ``check`` does."""
         names = self.check(crawls)
         added: list[str] = []
 
@@ -158,7 +168,10 @@ class CollectionFile:
         return added
 
     def remove(self, crawls: Sequence[Path]) -> None:
-        """Take crawls out of the collection, and do nothing to them. Raises ``CollectionError`` for others."""
+        """Take crawls out of the collection; their folders are left alone.
+
+        Raise ``CollectionError`` if one is not listed.
+        """
         names = [self._name_of(crawl) for crawl in crawls]
 
         def less(collection: Collection) -> Mapping[str, Any]:
@@ -172,7 +185,7 @@ class CollectionFile:
         self._rewrite(less)
 
     def delete(self) -> None:
-        """Delete the file, and no crawl. Raises ``CollectionError``."""
+        """Delete the collection's file; no crawl is touched. Raise ``CollectionError`` if that fails."""
         try:
             with self._alone():
                 self.path.unlink()
@@ -180,7 +193,10 @@ class CollectionFile:
             raise CollectionError(f"{self.path}: cannot be deleted ({error.strerror})") from error
 
     def _name_of(self, crawl: Path) -> str:
-        """Return how a folder is named from beside the file: a crawl that lies elsewhere cannot be."""
+        """Return a folder's path relative to the collection's file.
+
+        Raise ``CollectionError`` unless it lies beside the file.
+        """
         try:
             name = crawl.resolve().relative_to(self.place.resolve()).as_posix()
         except ValueError:
@@ -238,7 +254,7 @@ class CollectionFile:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until nobody else changes collections in the folder, and keep the others from it."""
+        """Hold the lock under which collections in this folder are changed; wait until it is free."""
         with ExitStack() as held:
             try:
                 held.enter_context(alone_in(self.place))
@@ -250,9 +266,10 @@ class CollectionFile:
 
 
 def packages_with(crawl: Path) -> Iterator[Path]:
-    """Yield the packages that a cockpit has made of a crawl's folder, and of the collections that it is in.
+    """Yield the export packages, made by a cockpit, that may contain pages of a crawl.
 
-    A collection that cannot be read counts as one.
+    These are the packages of the crawl itself and of each collection that lists it. A collection whose file cannot be
+    read is taken to list it.
     """
     yield from (crawl / EXPORTS).glob("*")
     folder = crawl.resolve()
@@ -266,7 +283,7 @@ def packages_with(crawl: Path) -> Iterator[Path]:
 
 
 def is_crawl(folder: Path) -> bool:
-    """Return whether a folder is that of a crawl or an import, or of a crawl that was created and never started."""
+    """Return whether a folder is that of a crawl, also one that was created but never started, or of an import."""
     try:
         return (folder / DEFINITION).is_file() or (folder / CREATED).is_file()
     except OSError:  # The name is longer than any folder's may be.
@@ -274,7 +291,7 @@ def is_crawl(folder: Path) -> bool:
 
 
 def mistakes(error: ValidationError) -> Iterator[str]:
-    """Yield what is wrong with each field of a collection, and what to write."""
+    """Yield a line for each mistake that validation found in a collection's file, with what to write instead."""
     for each in error.errors(include_url=False, include_input=False):
         if each["type"] == "extra_forbidden":
             where = ".".join(map(str, each["loc"]))
@@ -289,7 +306,7 @@ def _said(collection: Collection) -> dict[str, Any]:
 
 
 def _plain(said: Any) -> Any:
-    """Return what YAML gave as plain values: dates as they are written, sequences as lists."""
+    """Return parsed YAML as plain Python values: lists, dictionaries and strings; dates stay as they are written."""
     if isinstance(said, dict):
         return {str(name): _plain(value) for name, value in said.items()}
     if isinstance(said, list):

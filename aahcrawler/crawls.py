@@ -1,4 +1,4 @@
-"""The crawls of a definition: where in their folder they are known from, and how a frontier's server knows them."""
+"""Which crawl a folder holds: its number, how it was started, and the name of its frontier on a server."""
 
 import os
 import socket
@@ -16,16 +16,16 @@ _PROC: Final = Path("/proc")
 
 
 class _Numbered(BaseModel):
-    """The part of a summary that says which crawl it is of."""
+    """The field ``crawl`` of a ``crawl.json``: the number of the crawl."""
 
     crawl: int = 0
 
 
 class Started(BaseModel):
-    """How the crawl in a folder was started last: the file of its definition, and by which process.
+    """How the crawl in a folder was last started: from which definition file, and as which process.
 
-    ``file`` and ``working_folder``, from which the file may name others, are absolute. ``workers`` is the number of
-    processes that fetch.
+    ``file`` and ``working_folder`` are absolute; relative paths in the definition are resolved against
+    ``working_folder``. ``workers`` is the number of processes that fetch.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -37,8 +37,8 @@ class Started(BaseModel):
     workers: int = 1
 
 
-def started(root: Path) -> Started | None:
-    """Return how the crawl in a folder was started last, None where that is not known."""
+def last_start(root: Path) -> Started | None:
+    """Return how the crawl in a folder was last started; None if no readable record of it exists."""
     try:
         return Started.model_validate_json((root / STARTED).read_bytes())
     except (OSError, ValidationError):
@@ -46,11 +46,11 @@ def started(root: Path) -> Started | None:
 
 
 def running_process(folder: Path | None) -> Started | None:
-    """Return how the crawl was started that runs in a folder on this machine, None where none does.
+    """Return how the crawl that now runs in a folder on this machine was started; None if none runs.
 
-    Of a process that has the number of one that ended long ago nothing is believed: it has to hold the folder's lock.
+    A recorded process id may since have been given to another program. It counts only while the folder's lock is held.
     """
-    found = started(folder) if folder is not None else None
+    found = last_start(folder) if folder is not None else None
     if folder is None or found is None or found.host != socket.gethostname():
         return None
     return found if found.pid != os.getpid() and _holds(found.pid, folder) else None
@@ -75,21 +75,21 @@ def _target(descriptor: Path) -> str:
 
 
 def is_import(root: Path) -> bool:
-    """Return whether a folder holds imported archives: no crawl runs in it."""
+    """Return whether a folder holds imported archives. No crawl ever runs in such a folder."""
     return (root / IMPORTS).is_file()
 
 
 def number(root: Path) -> int:
-    """Return the number of the crawl at hand: one more than that of the last former one.
+    """Return the number of the current crawl of a folder, counted from 1: the number of former crawls, plus one.
 
-    It is what its own summary says where that is more, as where somebody has removed the former ones.
+    If ``crawl.json`` gives a higher number, as when former crawls were deleted by hand, that one is returned.
     """
     former = (path for path in (root / FORMER).glob("*") if path.name.isdecimal() and (path / SUMMARY).exists())
     return max(1 + max((int(path.name) for path in former), default=0), _number_in(root / SUMMARY))
 
 
 def _number_in(summary: Path) -> int:
-    """Return the number that a summary gives, 0 where it gives none or cannot be read."""
+    """Return the crawl number in a ``crawl.json``; 0 if it has none or cannot be read."""
     try:
         return _Numbered.model_validate_json(summary.read_bytes()).crawl
     except (OSError, ValidationError):
@@ -97,7 +97,7 @@ def _number_in(summary: Path) -> int:
 
 
 def frontier_name(icd: str, number: int) -> str:
-    """Return the name under which a shared server keeps a crawl: each crawl of a definition has a frontier of its own.
+    """Return the name of a crawl's frontier on a shared server; each crawl of a definition has a frontier of its own.
 
     >>> frontier_name("floods", 1), frontier_name("floods", 2)
     ('floods', 'floods/2')
@@ -106,7 +106,7 @@ def frontier_name(icd: str, number: int) -> str:
 
 
 def frontier_settings(icd: Icd) -> FrontierSettings:
-    """Return what the frontier acts on; whoever shares a crawl's frontier has to have the same."""
+    """Return the settings of a crawl's frontier. All processes that share a frontier must use equal settings."""
     politeness, limits = icd.politeness, icd.limits
     return FrontierSettings(
         update=Update(icd.scoring.update),
@@ -124,5 +124,8 @@ MIN_LEASE = 30.0
 
 
 def lease_seconds(icd: Icd) -> float:
-    """Return after how long a worker that is not heard of any more has lost its leases; others renew them all along."""
+    """Return for how many seconds a lease is valid.
+
+    Live workers renew theirs; a dead worker's leases expire after this.
+    """
     return max(MIN_LEASE, 2 * icd.politeness.timeout.total_seconds())

@@ -1,4 +1,4 @@
-"""Definitions that travel: what a worker on another machine needs of a file and of the files that it names."""
+"""Send a definition to workers on other machines, together with the files that it names."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,22 +9,23 @@ from online_analysis.icd import Icd, IcdError, Mistake
 TEXT = "definition.yaml"
 
 
-def packed(path: Path) -> tuple[Icd, Definition]:
-    """Return what a file defines, and what of it travels.
+def pack_definition(path: Path) -> tuple[Icd, Definition]:
+    """Load a definition file; return the ICD and the bundle to send.
 
-    Raise ``IcdError`` for mistakes, among them what only this machine has, such as the folder of a model.
+    Raise ``IcdError`` for mistakes in the file, and for anything in it that exists on this machine only, such as the
+    folder of a model.
     """
     icd = Icd.load(path)
-    definition = sent(path, icd)
+    definition = bundled(path, icd)
     try:
-        unpacked(definition, icd.output)
+        unpack_definition(definition, icd.output)
     except IcdError as error:
         raise IcdError([_of(path, mistake) for mistake in error.mistakes]) from None
     return icd, definition
 
 
-def sent(path: Path, icd: Icd) -> Definition:
-    """Return what travels of the file that an ICD was loaded from. Raise ``IcdError`` where that is too large."""
+def bundled(path: Path, icd: Icd) -> Definition:
+    """Return the bundle to send for an ICD that was loaded from ``path``. Raise ``IcdError`` if it is too large."""
     files = {name: (path.parent / name).read_bytes() for name in icd.file_names}
     try:
         return Definition(path.read_bytes(), files)
@@ -32,10 +33,11 @@ def sent(path: Path, icd: Icd) -> Definition:
         raise IcdError([Mistake(str(path), 1, "", str(error), "or crawl on this machine: aah crawl")]) from None
 
 
-def unpacked(definition: Definition, output: Path) -> Icd:
-    """Return a definition that has travelled; its crawl writes to ``output``.
+def unpack_definition(definition: Definition, output: Path) -> Icd:
+    """Load the ICD from a received bundle; its crawl writes to the folder ``output``.
 
-    Nothing but what has travelled is read. Raise ``IcdError`` for what this version, or this machine, cannot do.
+    Only files in the bundle are read. Raise ``IcdError`` if this version of the software, or this machine, cannot run
+    it.
     """
     with TemporaryDirectory(prefix="aah-") as name:
         folder, places = Path(name), {}

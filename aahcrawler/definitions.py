@@ -16,24 +16,27 @@ _FILES = "file"
 
 
 class DefinitionError(Exception):
-    """A definition cannot be read back; the message says why."""
+    """The definition in a crawl's folder cannot be read back; the message says why."""
 
 
 def read_meaning(path: Path) -> Mapping[str, str]:
-    """Return what a definition means (``Icd.meaning``), as its ``icd.json`` has it.
+    """Return the fields of the definition in an ``icd.json``, as ``Icd.meaning`` gives them.
 
-    Raise ``OSError`` or ValueError (pydantic's ``ValidationError`` is one).
+    Raise ``OSError`` if the file cannot be read, ValueError (such as pydantic's ``ValidationError``) if it is invalid.
     """
     return _MEANING.validate_json(path.read_bytes())
 
 
 def read_id(path: Path) -> str:
-    """Return the id of the definition in an ``icd.json``. Raise as ``read_meaning`` does; without one, ValueError."""
+    """Return the id of the definition in an ``icd.json``.
+
+    Raise as ``read_meaning`` does, and ValueError if it has no id.
+    """
     return str(json.loads(read_meaning(path).get("id", "")))
 
 
 def read_definition(path: Path) -> Icd:
-    """Return the definition that a crawl goes by, its output being the folder of ``path``.
+    """Return the definition of the crawl whose ``icd.json`` is at ``path``; its output is the folder of that file.
 
     Raise ``DefinitionError`` for a file that is missing, damaged, or of another version.
     """
@@ -44,9 +47,9 @@ def read_definition(path: Path) -> Icd:
 
 
 def from_meaning(meaning: Mapping[str, str], output: Path) -> Icd:
-    """Return the ICD that has this meaning (``Icd.meaning``); the order of lists is lost.
+    """Build the ICD whose ``Icd.meaning`` is ``meaning``; the original order of lists is not restored.
 
-    Raise ValueError (pydantic's ``ValidationError`` is one) for what is no meaning.
+    Raise ValueError (such as pydantic's ``ValidationError``) if it is not a valid definition.
     """
     of_fields = {path: text for path, text in meaning.items() if path.partition(".")[0] != _FILES}
     fields = nested(Icd, of_fields) | {"output": output}

@@ -1,8 +1,8 @@
-"""Finds events of a crawl by full text: what its folder logged, from its first crawl to the one that runs.
+"""Full-text search over the events that all crawls of a folder have logged.
 
-``crawl.log`` is what is kept, and the index is derived from it (SQLite's FTS5): it takes in what was added whenever it
-is opened, and may be removed at any time. So a crawl pays nothing for it, and a crash loses no event that was written.
-The paper stores its events in a full-text index too (ARCOMEM, section 4.3: events of all nodes).
+The events are kept in ``crawl.log``; the index (SQLite's FTS5) is derived from it. Opening the index adds the lines
+that were logged since, and the index may be deleted at any time. So a running crawl spends no time on it, and a crash
+loses no event that was written. ARCOMEM (section 4.3) also puts the events of all nodes in a full-text index.
 """
 
 import re
@@ -21,7 +21,7 @@ from aahcrawler.layout import EVENTS, FORMER, INDEXES, LOG
 _LINE = re.compile(r"(\d{4}-\d\d-\d\dT[\d:.]+Z) ([A-Z]+) (\S+) (.*)", re.DOTALL)
 _TERM = re.compile(r'"[^"]*"?|\S+')
 _LOOKED_THROUGH: Final = 300_000
-_LONGEST: Final = 1 << 16
+_MAX_LINE: Final = 1 << 16
 _TABLES: Final = (
     """CREATE VIRTUAL TABLE event USING fts5(
   at UNINDEXED, level UNINDEXED, crawl UNINDEXED, subsystem, message, tokenize = "unicode61 remove_diacritics 2"
@@ -30,7 +30,7 @@ _TABLES: Final = (
 
 
 class EventSearchError(Exception):
-    """Raised where events cannot be searched; the message tells cause and remedy."""
+    """Events cannot be searched; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class Event:
     message: str
 
     def __str__(self) -> str:
-        """Write the event as ``crawl.log`` has it, with the number of its crawl."""
+        """Return the event as a line of ``crawl.log``, with the number of its crawl added."""
         return f"{self.at} {self.level} {self.crawl} {self.subsystem} {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class EventQuery:
-    """What events are wanted: words of their subsystem or message, severities, crawl, and a span of time.
+    """Conditions that events must meet: words in subsystem or message, severities, number of the crawl, time.
 
-    ``since`` is included and ``until`` is not; both are beginnings of ISO 8601 times. What is empty or None is no
-    condition.
+    ``since`` is inclusive, ``until`` exclusive; each is an ISO 8601 time or a prefix of one, such as a date. An empty
+    field, or None, sets no condition.
     """
 
     text: str = ""
@@ -64,17 +64,17 @@ class EventQuery:
 
 
 def read_line(line: bytes, crawl: int) -> Event | None:
-    """Read a line of the log of a crawl; None for one that begins no event, such as that of a traceback."""
+    """Parse a line of a crawl's log; return None if no event begins on it, as on the lines of a traceback."""
     found = _LINE.match(line.decode("utf-8", "replace").rstrip("\n"))
     return Event(found[1], found[2], crawl, found[3], found[4]) if found else None
 
 
 def match_expression(text: str) -> str:
-    """Return the FTS5 expression of a search: all words, none of those after a minus, phrases in quotes.
+    """Translate a search into an FTS5 expression: all words must occur, none after a minus; quotes make phrases.
 
-    A word that ends with a star stands for all that begin so; OR joins two words, one of which is enough. Signs within
-    a word, such as those of a URL, separate words that must follow one another. Raise ``EventSearchError`` where no
-    word is wanted.
+    A word that ends with a star matches every word that begins so; OR between two words requires only one of them.
+    Signs inside a word, as in a URL, split it into words that must occur one after another. Raise ``EventSearchError``
+    if the search names no word that must occur.
 
     >>> match_expression('"lease ran out" viewtopic.php?t=7 host* -robots')
     '("lease ran out" AND "viewtopic.php?t=7" AND "host" *) NOT ("robots")'
@@ -105,9 +105,9 @@ def _quoted(term: str) -> str:
 
 
 class EventIndex(DerivedIndex[bytes]):
-    """The index of the events in a crawl's folder, which catches up when it is opened, ``within`` so many seconds.
+    """The index of the events in a crawl's folder.
 
-    Opening raises ``EventSearchError``.
+    Opening it adds what was logged since, for at most ``within`` seconds, and raises ``EventSearchError`` on failure.
     """
 
     schema: ClassVar = _TABLES
@@ -122,7 +122,7 @@ class EventIndex(DerivedIndex[bytes]):
         self.left = 0  # Bytes of the logs that were not taken in yet when it was opened.
 
     def __enter__(self) -> Self:
-        """Open the index, and take in what was logged since."""
+        """Open the index and add what was logged since it was last open."""
         if not any(_logs(self._crawl)):
             raise EventSearchError(f"{self._crawl}: has no {LOG}; name the folder of a crawl")
         try:
@@ -136,36 +136,39 @@ class EventIndex(DerivedIndex[bytes]):
         return self
 
     def sources(self) -> Iterator[Source]:
-        """Find the logs, each by the number of its crawl: it is moved when the next crawl begins."""
+        """Yield the log of each crawl.
+
+        A log is identified by its crawl's number, since it is moved when the next crawl begins.
+        """
         return (Source.at(path, str(crawl), is_open=True) for crawl, path in sorted(_logs(self._crawl)))
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the whole lines of a log."""
+        """Yield the complete lines of a log from offset ``begin``, each with the offset behind it."""
         with source.path.open("rb") as file:
             file.seek(begin)
-            while (line := file.readline(_LONGEST)) and (line.endswith(b"\n") or len(line) == _LONGEST):
+            while (line := file.readline(_MAX_LINE)) and (line.endswith(b"\n") or len(line) == _MAX_LINE):
                 begin += len(line)
                 yield line, begin
 
     def begin(self) -> None:
-        """Begin to gather events."""
+        """Start an empty batch of events."""
         self._crawls = {each.id: int(each.name) for each in known_sources(self.base)}
         self._events: list[Event] = []
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in a line; one that begins no event is passed over."""
+        """Add the event on a line to the batch; a line on which no event begins is skipped."""
         if event := read_line(entry, self._crawls[source]):
             self._events.append(event)
 
     def settle(self) -> None:
-        """Write the events that were gathered."""
+        """Write the batch of events to the index."""
         self.base.executemany(
             "INSERT INTO event (at, level, crawl, subsystem, message) VALUES (?, ?, ?, ?, ?)",
             ((each.at, each.level, each.crawl, each.subsystem, each.message) for each in self._events),
         )
 
     def find(self, query: EventQuery) -> Iterator[Event]:
-        """Yield the events that are wanted, the oldest first. Raise ``EventSearchError``."""
+        """Yield the events that meet a query, the oldest first. Raise ``EventSearchError``."""
         where, values = _condition(query)
         statement = f"SELECT at, level, crawl, subsystem, message FROM event{where} ORDER BY at, rowid"  # noqa: S608
         try:
@@ -174,10 +177,11 @@ class EventIndex(DerivedIndex[bytes]):
             raise self._trouble(query.text, error) from error
 
     def newest(self, query: EventQuery, most: int, before: int = 0) -> tuple[Sequence[Event], int]:
-        """Return the events that are wanted, those logged last first, and the place before which to go on; 0: the end.
+        """Return one part of the events that meet a query, those logged last first, and the position of the next part.
 
-        ``before`` is that place, 0 at first. Some hundred thousand events are looked through at most, so there may be
-        fewer than ``most`` though there are others. Raise ``EventSearchError``.
+        Pass that position as ``before`` to go on; 0 begins with the newest event, and a returned 0 means that nothing
+        is left. A call examines a few hundred thousand events at most, so it may return fewer than ``most`` although
+        more follow. Raise ``EventSearchError``.
         """
         where, values = _condition(query)
         try:
@@ -197,7 +201,7 @@ class EventIndex(DerivedIndex[bytes]):
 
 
 def _condition(query: EventQuery) -> tuple[str, tuple[str | int, ...]]:
-    """Return the conditions of a query as SQL, and their values."""
+    """Return the SQL condition of a query and the values of its parameters."""
     conditions: dict[str, Sequence[str | int]] = {
         "event MATCH ?": (match_expression(query.text),) if query.text else (),
         "crawl = ?": () if query.crawl is None else (query.crawl,),
@@ -211,7 +215,7 @@ def _condition(query: EventQuery) -> tuple[str, tuple[str | int, ...]]:
 
 
 def _logs(crawl: Path) -> Iterator[tuple[int, Path]]:
-    """Yield the log of each crawl of a folder by its number."""
+    """Yield the number and the log file of each crawl of a folder."""
     former = {int(path.name): path / LOG for path in (crawl / FORMER).glob("*") if path.name.isdecimal()}
     yield from ((number, path) for number, path in former.items() if path.is_file())
     if (crawl / LOG).is_file():

@@ -1,4 +1,4 @@
-"""Hold the bytes that passed over the connection in one HTTP request and its response."""
+"""One HTTP request and its response, as the bytes that passed over the connection."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,12 +17,11 @@ class Truncation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A page as it was read: ``dom`` is HTML in UTF-8, shadow roots as templates.
+    """The document of a page after its scripts have run: ``dom`` is HTML in UTF-8, with shadow roots as templates.
 
-    A browser left it so, after its scripts; or it was made of data without one, whose URLs are ``made_of``.
-
-    ``document_url`` is the URL that the document had then, the base of its relative links; empty where it was that of
-    the page. ``record_id`` is that of the record which holds it, empty where none does.
+    A browser produced it, or it was made without one from data whose URLs are ``made_of``. ``document_url`` is the
+    document's URL at the end, the base of its relative links; empty if it is the page's own URL. ``record_id`` is the
+    id of the WARC record that holds the document, empty if none does.
     """
 
     dom: bytes
@@ -33,13 +32,13 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Memento:
-    """Where a response comes from that an archive had: nobody asked its site for it.
+    """The origin of a response that was taken from an archive instead of being fetched from its site.
 
-    ``uri`` names what it was taken from: a URI-M (RFC 7089), or the id of a record in an archive that lies here.
-    ``archive`` is the archive that holds it, a host or the name of a folder or file, and ``source`` the source of the
-    definition by which it was found. ``obtained_at`` is when it was taken from there, in UTC; when it was captured is
-    the ``started_at`` of its exchange. ``is_raw`` is False for a page of which the archive gave its own, rewritten
-    version alone, so that links had to be turned back.
+    ``uri`` identifies the capture: a URI-M (RFC 7089), or the record id in a local archive. ``archive`` is the archive:
+    a host, or the name of a folder or file. ``source`` is the definition's source through which it was found.
+    ``obtained_at`` is when it was taken from the archive, in UTC; when the archive captured it is ``started_at`` of the
+    exchange. ``is_raw`` is False if the archive delivered its rewritten version only, whose links had to be turned
+    back.
     """
 
     uri: str
@@ -54,11 +53,12 @@ class Exchange:
     """One request and its response, byte for byte as they passed, after decryption.
 
     ``response`` is positioned at its start, may lie on disk, and is closed by whoever consumes the exchange
-    (``close``). It holds the status line, header lines in their order and case, and the message body with its
-    transfer and content codings; interim (1xx) responses are left out.
-    ``ip_address`` is empty where only a proxy knows it.
-    ``payload_digest`` is the SHA-1 of the body after transfer decoding and before content decoding, as WARC 1.1
-    defines a payload. All times are UTC. Of what an archive had, ``started_at`` is when that captured it.
+    (``close``). It holds the status line, header lines in their order and case, and the message body with its transfer
+    and content codings; interim (1xx) responses are left out.
+
+    ``ip_address`` is empty if only a proxy knows it. ``payload_digest`` is the SHA-1 of the body after transfer
+    decoding and before content decoding, as WARC 1.1 defines a payload. All times are UTC. For a response that was
+    taken from an archive, ``started_at`` is when that archive captured it.
     """
 
     url: str
@@ -97,7 +97,7 @@ class Exchange:
 
     @property
     def is_fetched(self) -> bool:
-        """Whether its site was asked for it just now."""
+        """Whether the response was fetched from its site, neither taken from an archive nor already archived."""
         return not self.kept_in and self.memento is None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""URLs that an institution has excluded from all of its crawls: the file ``exclusions.txt`` beside their folders."""
+"""The URLs that an institution excludes from all of its crawls: the file ``exclusions.txt`` beside their folders."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +11,10 @@ from online_analysis.url_patterns import UrlPattern, UrlPatternError, first_matc
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """The URLs that no crawl of a folder of crawls may take, from sites or from archives.
+    """Hosts and URL patterns that no crawl may take, neither from sites nor from archives.
 
-    Hosts include all hosts below them. The file has a pattern a line, as ``scope.deny`` has them; ``#`` and what
-    follows it after a blank is a comment.
+    A host includes all of its subdomains. The file has one pattern a line, written as in ``scope.deny``; ``#`` at the
+    beginning of a line or after a blank begins a comment.
     """
 
     hosts: frozenset[str] = frozenset()
@@ -22,15 +22,16 @@ class Exclusions:
 
     @classmethod
     def of(cls, crawl: Path) -> "Exclusions":
-        """Return those that hold for the crawl in a folder, none where there is no file.
+        """Return the exclusions for the crawl in a folder; empty if there is no file.
 
-        Raise ``DamageError`` with the mistakes where the file cannot be read, so that nothing is crawled against it.
+        Raise ``DamageError`` with all mistakes if the file cannot be read: no crawl may start without knowing its
+        exclusions.
         """
         return cls.read(crawl.absolute().parent)
 
     @classmethod
     def read(cls, place: Path) -> "Exclusions":
-        """Return those of a folder that holds crawls, as ``of`` does."""
+        """Return the exclusions in a folder that holds crawls, as ``of`` does for one of them."""
         path = place / EXCLUSIONS
         try:
             text = path.read_text("utf-8-sig")

@@ -1,4 +1,4 @@
-"""End commands with a message and an exit code when the user has something to mend."""
+"""Exit codes of commands, and the messages with which they end on errors that the user can mend."""
 
 import errno
 import os
@@ -14,11 +14,11 @@ from typing import Final
 import typer
 
 MISTAKE = 2
-"""The exit code for what the user has to mend."""
+"""The exit code for errors that the user has to mend."""
 NOT_WHOLE = 4
-"""The exit code of a takedown, an import or an enrichment that may have left something, and says what."""
+"""The exit code of a takedown, an import or an enrichment that is incomplete; its output says what is left."""
 UNREAD: Final = 128 + signal.SIGPIPE
-"""The exit code of a command whose output nobody reads on, as shells tell it of programs that the signal ends."""
+"""The exit code if the reader of standard output leaves; shells report it for programs that SIGPIPE kills."""
 _REMEDIES: Final = {
     errno.ENOENT: "is not there; check the name",
     errno.EACCES: "may not be used; check its permissions and those of its folder",
@@ -33,9 +33,9 @@ _REMEDIES: Final = {
 
 @contextmanager
 def exit_on_error(*mistakes: type[Exception]) -> Iterator[None]:
-    """Say what is wrong in its own words on standard error, without a traceback, and exit with `MISTAKE`.
+    """On one of these errors, print its message without a traceback on standard error, and exit with `MISTAKE`.
 
-    That nobody reads the output on is nothing to mend: ``BrokenPipeError`` then passes.
+    ``BrokenPipeError`` passes through: the reader of the output has left, which is no mistake.
     """
     try:
         yield
@@ -47,7 +47,7 @@ def exit_on_error(*mistakes: type[Exception]) -> Iterator[None]:
 
 
 def is_unread() -> bool:
-    """Return whether nobody reads standard output any more (``aah search ... | head``)."""
+    """Return whether standard output is a pipe whose reader has closed it (``aah search ... | head``)."""
     asked = select.poll()
     try:
         asked.register(sys.stdout.fileno(), 0)
@@ -57,7 +57,7 @@ def is_unread() -> bool:
 
 
 def _of_file(error: OSError) -> str:
-    """Return what is wrong with a file or folder, and what to do; the words of an error that names none."""
+    """Return what is wrong with a file or folder and what to do; the error's own words if it names no file."""
     if error.filename is None or error.strerror is None:
         return str(error)
     path = Path(os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(error.filename))
@@ -67,7 +67,10 @@ def _of_file(error: OSError) -> str:
 
 
 def utc_time(text: str) -> str:
-    """Return a time as logs write it, in UTC, empty for none. Raise ``typer.BadParameter`` for what is no time."""
+    """Return a time option as logs write times, in UTC; empty for an empty text.
+
+    Raise ``typer.BadParameter`` for others.
+    """
     try:
         moment = datetime.fromisoformat(text) if text else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""Identify all that the analysis of a page depends on beside the page, by one short text."""
+"""Identify by one short text everything besides the page itself that the analysis of a page depends on."""
 
 import hashlib
 import json
@@ -26,22 +26,22 @@ MEANT = (
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeUsed:
-    """The knowledge base that a crawl goes by: its folders, the weakest first, and a digest of what their files say."""
+    """The knowledge base of a crawl: its folders, in ascending order of precedence, and a digest of their files."""
 
     folders: tuple[str, ...]
     digest: str
 
     @classmethod
     def of(cls, folders: Sequence[Path]) -> "KnowledgeUsed":
-        """Describe the knowledge base of some folders as their files are now."""
+        """Return the folders with a digest of their files as they are now."""
         named = (SHIPPED_WORD if folder == SHIPPED else str(folder) for folder in folders)
         return cls(tuple(named), files_digest(folders)[:16])
 
 
 def files_digest(folders: Sequence[Path], learned: Path | None = None) -> str:
-    """Return a digest of what the files of a knowledge base say, wherever they lie, and what was ``learned``.
+    """Return a digest of the files of a knowledge base, independent of where they lie, and of the folder ``learned``.
 
-    Files that vanish meanwhile are left out.
+    A file that vanishes while it is being read is left out.
     """
     digest = hashlib.sha256()
     for file in (*files_of(folders), *(sorted(learned.glob("*.xml")) if learned else ())):
@@ -55,12 +55,12 @@ def files_digest(folders: Sequence[Path], learned: Path | None = None) -> str:
 
 
 def fingerprint(icd: Icd, topic: Mapping[str, object], knowledge: str, meaning: Mapping[str, str] | None = None) -> str:
-    """Return what a metadata record is ``understood_by``: equal texts mean that a page is understood the same way.
+    """Return the ``understood_by`` of a metadata record; pages with equal texts were analysed in the same way.
 
-    It covers the versions of this software, of plug-ins and models that score, the knowledge base (``files_digest``),
-    what the definition means to scores, and what the crawl keeps of its ``topic``: the reference documents from the
-    web, and what it has learned (``TopicState.meaning``). ``meaning`` is the definition's as a crawl's folder keeps it,
-    where the definition was read back from there without the texts of its files.
+    The text covers the versions of this software, and of plug-ins and models that score; the knowledge base
+    (``files_digest``); the parts of the definition that influence scores; and the ``topic``, which holds the reference
+    documents from the web and what the crawl has learned (``TopicState.meaning``). Pass ``meaning``, the definition as
+    a crawl's folder keeps it, if ``icd`` was read back from there without the texts of its files.
     """
     meant = {path: value for path, value in (meaning or icd.meaning()).items() if _is_meant(path)}
     everything = (__version__, dict(versions(icd)), knowledge, meant, dict(topic))

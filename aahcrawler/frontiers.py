@@ -1,4 +1,4 @@
-"""Find the frontier of a crawl, whether or not the crawl runs."""
+"""Connect to the frontier of a crawl, whether or not the crawl runs."""
 
 import os
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 from aahcrawler.frontier.server.server_process import lender_of, lent_at, served_at
 from aahcrawler.layout import DEFINITION, FRONTIER, LOCK
-from aahcrawler.lending import acquired, lending, taken_back
+from aahcrawler.lending import lending, take_back, try_acquire
 
 
 class NoCrawlError(Exception):
-    """A folder is no crawl's; the message says so."""
+    """The folder holds no crawl that has begun; the message says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """The crawl at hand in a folder: its id, and its number among the crawls of its definition."""
+    """The current crawl of a folder: the id of its definition, and its number among the crawls of that definition."""
 
     folder: Path
     id: str
@@ -33,7 +33,7 @@ class Crawl:
 
 
 def crawl_of(folder: Path) -> Crawl:
-    """Return the crawl of a folder. Raise ``NoCrawlError`` where it holds none that has begun."""
+    """Return the current crawl of a folder. Raise ``NoCrawlError`` if none has begun there."""
     try:
         return Crawl(folder, read_id(folder / DEFINITION), number(folder))
     except (OSError, ValueError):
@@ -44,10 +44,12 @@ def crawl_of(folder: Path) -> Crawl:
 def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
     """Lend the URL of the server that keeps the frontier of a folder's crawl.
 
-    It is the shared one, that of the crawl where it runs, and else its own, which is started for the time being and
-    keeps the crawl from being started meanwhile. With ``alone`` the crawl is kept from being started in any case.
-    Raise ``FrontierUnavailableError`` where there is none, or where the crawl runs that is to be kept from it; the
-    message says why.
+    That is the shared server if the environment names one, else the server of the running crawl, else one that another
+    process runs to look at the crawl. If there is none of them, the crawl's own server runs until the context ends, and
+    the crawl cannot be started meanwhile. With ``alone``, the crawl cannot be started in any case.
+
+    Raise ``FrontierUnavailableError``, whose message says why, if there is no frontier, or with ``alone`` if the crawl
+    runs.
     """
     shared, own = os.environ.get(REDIS_URL), served_at(folder / FRONTIER)
     if alone and own:
@@ -63,10 +65,11 @@ def server_of(folder: Path, *, alone: bool = False) -> Iterator[str]:
 
 @contextmanager
 def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedServer]:
-    """Run the server of a crawl that does not run, which is kept from being started meanwhile.
+    """Run the frontier server of a crawl that is not running. The crawl cannot be started until the context ends.
 
-    With ``alone``, others who look at it let go of it first. It may be left by another thread than the one that
-    entered. Raise ``FrontierUnavailableError`` where there is none, or where the crawl runs; the message says why.
+    With ``alone``, first make other processes that run this server give it up. Another thread than the one that entered
+    may leave the context. Raise ``FrontierUnavailableError``, whose message says why, if there is no frontier or the
+    crawl runs.
     """
     if not (folder / FRONTIER).is_dir():
         raise FrontierUnavailableError(
@@ -84,14 +87,18 @@ def started_server(folder: Path, *, alone: bool = False) -> Iterator[EmbeddedSer
 
 @contextmanager
 def kept_out(folder: Path, *, alone: bool) -> Iterator[None]:
-    """Keep crawls out of a folder; with ``alone`` those who look at its crawl have to let go of it."""
+    """Hold the folder's lock, so that no crawl can be started in it.
+
+    With ``alone``, first make processes that look at the crawl let go. Raise ``FrontierUnavailableError`` if the lock
+    cannot be had.
+    """
     frontier, lock = folder / FRONTIER, FileLock(folder / LOCK, timeout=0, thread_local=False)
-    lends, attempt = lending(frontier), partial(acquired, lock)
+    lends, attempt = lending(frontier), partial(try_acquire, lock)
     with ExitStack() as held:
         held.callback(lends.release)
         held.callback(lock.release)
         try:
-            is_had = taken_back(frontier, attempt) if alone else acquired(lends) and attempt()
+            is_had = take_back(frontier, attempt) if alone else try_acquire(lends) and attempt()
         except OSError as error:
             raise FrontierUnavailableError(f"its server cannot be started in {frontier}: {error.strerror}") from error
         if not is_had:

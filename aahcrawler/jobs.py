@@ -1,4 +1,4 @@
-"""Jobs over captures: resumable, by several processes, with the same result whatever happens to them."""
+"""Jobs over captures: resumable after a kill, spread over processes, with the same result in any case."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Unit(NamedTuple):
-    """Items of one part of a job that are done together: their numbers, and what was given for each."""
+    """Items that are processed together, all of the same part: their numbers, and the items as they were given."""
 
     part: str
     numbers: Sequence[int]
@@ -38,10 +38,10 @@ class Unit(NamedTuple):
 
 
 class Journal(IndexFile):
-    """The items of a job, in their order, and a note for each that is done.
+    """The items of a job in their order, and the note on each item that is done.
 
-    It lies at a path until it is removed. Without a path, where nothing can be written there, and while another process
-    has it, nothing of it outlasts this object.
+    It is kept in a file at the given path until it is removed. It is kept in memory only if there is no path, if the
+    path cannot be written, or while another process has the file open.
     """
 
     schema: ClassVar = (
@@ -57,7 +57,7 @@ class Journal(IndexFile):
         self._alone = FileLock(f"{path}.lock.job", timeout=0)
 
     def open(self) -> Self:
-        """Open it. Raises ``sqlite3.Error`` and ``OSError``."""
+        """Open the journal. Raise ``sqlite3.Error`` and ``OSError``."""
         if self.path is not None:
             try:
                 self.path.parent.mkdir(exist_ok=True)
@@ -68,14 +68,14 @@ class Journal(IndexFile):
         return super().open()
 
     def close(self) -> None:
-        """Close it, so that others may have it."""
+        """Close the journal, so that another process may open it."""
         super().close()
         self._alone.release()
 
     def take(self, version: str, items: Iterable[tuple[str, str]]) -> None:
-        """Take in items, each with the part of the job that it is of, unless it has a job of the same ``version``.
+        """Store the items of a job, each with its part.
 
-        That was interrupted, and its own items are gone on with.
+        If the journal holds an interrupted job of the same ``version``, keep that job's items instead, to resume it.
         """
         with transaction(self.base):
             if self.base.execute("SELECT 1 FROM job WHERE version = ?", (version,)).fetchone() is None:
@@ -84,7 +84,7 @@ class Journal(IndexFile):
                 self.base.execute("INSERT INTO job VALUES (?)", (version,))
 
     def units(self, most: int) -> Iterator[tuple[Unit, bool]]:
-        """Yield all items in units of at most so many, part by part, each with whether it is done."""
+        """Yield all items in units of at most ``most``, part by part, each with whether it is done."""
         last: tuple[str, int] = "", -1
         while rows := self.base.execute(_NEXT, (*last, most)).fetchall():
             part = rows[0][0]
@@ -93,13 +93,13 @@ class Journal(IndexFile):
             yield Unit(part, [row[1] for row in own], [row[2] for row in own]), all(row[3] for row in own)
 
     def note(self, unit: Unit, notes: Iterable[bytes]) -> None:
-        """Note that a unit is done, all of it or nothing."""
+        """Note that a unit is done, with one note for each of its items, in one transaction."""
         with transaction(self.base):
             noted = zip(notes, unit.numbers, strict=True)
             self.base.executemany("UPDATE item SET note = ? WHERE number = ?", noted)
 
     def notes(self) -> Iterator[tuple[str, bytes]]:
-        """Yield what was given for each item, and its note, in the order in which they were taken in."""
+        """Yield each item with its note, in the order in which the items were given."""
         yield from self.base.execute("SELECT given, note FROM item ORDER BY number")
 
 
@@ -107,38 +107,39 @@ Note = TypeVar("Note")
 Note_co = TypeVar("Note_co", covariant=True)
 Made = Sequence[tuple[Note_co, bytes]]
 Work = Callable[[str, Sequence[str]], Made[Note_co]]
-"""Does a unit of a job, some items of one part, and returns for each a note on it, and what is to be kept of it.
+"""Process a unit, given its part and its items; return for each item a note, and the bytes to keep.
 
-That may depend on these items and on the step, but not on units before.
+The result may depend on these items and on the step, but not on former units.
 """
 AT_ONCE: Final = 64
-"""Items of a unit: what a kill costs, and what one part's memory of its pages reaches over."""
+"""Items of a unit: a kill repeats as many at most, and a step remembers as many pages of a site."""
 
 
 class JobError(Exception):
-    """Raised where a job cannot go on; the message tells cause and remedy."""
+    """A job cannot be continued; the message tells cause and remedy."""
 
 
 class JobStep(Protocol[Note_co]):
-    """What a job does, as a value that can be pickled: each process opens it once."""
+    """What a job does with an item. The value can be pickled; each process calls ``open`` once."""
 
     @property
     def version(self) -> str:
-        """All that its results depend on beside the captures, as a short text."""
+        """A short text that identifies everything besides the captures that the results depend on."""
 
     def open(self) -> AbstractContextManager[Work[Note_co]]:
-        """Open what the work needs."""
+        """Open the resources of the step; the context lends the function that processes units."""
 
 
 @dataclass(frozen=True)
 class Job(Generic[Note]):
-    """Does a step for each item. What comes out depends neither on the number of processes nor on kills in between.
+    """Run a step for each item. The result depends neither on the number of processes nor on kills in between.
 
-    Items are texts, such as ids of records. They are done in units of at most ``at_once`` of one part, such as a site.
-    ``keep`` is given what is to be kept of a unit, in one process, in the order of parts and items; only then is the
-    unit noted in ``journal``, so that after a kill one unit at most is kept twice. Notes are kept as JSON.
+    Items are texts, such as record ids. They are processed in units of at most ``at_once`` items of the same part, such
+    as a site. One process calls ``keep`` with the results of each unit, in the order of parts and items, and only then
+    notes the unit in ``journal``: after a kill, one unit at most is kept twice. Notes are stored as JSON.
 
-    ``seen`` is told how many more items are done. Memory use does not grow with their number.
+    ``seen`` is called with the number of items that were completed since the last call. Memory use does not grow with
+    the number of items.
     """
 
     step: JobStep[Note]
@@ -151,10 +152,11 @@ class Job(Generic[Note]):
 
     @contextmanager
     def run(self, items: Iterable[tuple[str, str]], asked: str = "") -> Iterator[Iterator[tuple[str, Note]]]:
-        """Do all items, each given with its part, and give each with its note, in their order; then forget the job.
+        """Process all items, each given with its part; lend an iterator of items with their notes, in the same order.
 
-        A job of the same step and for which the same is ``asked`` that was interrupted is gone on with: its items are
-        those that it had. Once it is at its end, what is given now is done. Raises ``JobError``.
+        If a job of the same step and the same ``asked`` was interrupted, its own items are completed instead; those
+        given now are processed only if there is no such job. The journal is removed when the context ends. Raise
+        ``JobError``.
         """
         with Journal(self.journal) as journal:
             try:
@@ -179,7 +181,7 @@ class Job(Generic[Note]):
                 yield unit
 
     def made(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Made[Note]]]:
-        """Yield what is made of each unit, in their order. Raises ``JobError``."""
+        """Yield the result of each unit, in their order. Raise ``JobError`` if a process of the pool died."""
         first = next(units, None)
         if first is None:
             return
@@ -206,7 +208,7 @@ class Job(Generic[Note]):
 
 @dataclass(slots=True)
 class _Process:
-    """What a process that shares a job with others does, once it has opened it."""
+    """The step of a worker process, and the function that it opened, None before the first unit."""
 
     step: JobStep[Any] | None = None
     work: Work[Any] | None = None
@@ -230,9 +232,9 @@ def _work(part: str, given: Sequence[str]) -> Made[Any]:
 
 
 def own_processes(count: int, begin: Callable[[], object] | None = None) -> ProcessPoolExecutor:
-    """Return an executor with processes that inherit nothing, and that end when this one is killed.
+    """Return an executor of spawned processes, which inherit nothing and end when this process is killed.
 
-    Each calls ``begin``, which can be pickled, before all else.
+    Each process first calls ``begin``, which must be picklable.
     """
     return ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_begin_process, initargs=(begin,))
 
@@ -251,9 +253,9 @@ def _wait_for_parent() -> None:
 
 
 def bound_memory(more: int) -> None:
-    """Let this process take so many bytes of address space beside what it has; no more than it may have anyway.
+    """Limit this process's address space to its present size plus ``more`` bytes, unless its limit is lower already.
 
-    Where the system does not tell what it has, nothing is bounded.
+    Do nothing if the system does not tell the present size.
     """
     with suppress(OSError, ValueError, IndexError):
         taken = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()

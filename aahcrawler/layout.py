@@ -1,4 +1,4 @@
-"""The names of what lies in a crawl's folder, and the extensions of the segments in its folders."""
+"""The names of the files and folders in a crawl's folder, and the extensions of its segments."""
 
 from typing import Final
 

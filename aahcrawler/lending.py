@@ -1,7 +1,7 @@
-"""How a crawl's folder is had back from those who look at the crawl while it rests.
+"""Take a resting crawl's folder back from processes that look at the crawl.
 
-They run its frontier's server meanwhile, and so have the folder to themselves; ``lending`` locks a file for as long.
-Whoever needs the folder leaves a note beside the server, on which they let go within a moment.
+Such a process runs the crawl's frontier server, holds the folder's lock, and also holds the lock file of ``lending``.
+Whoever needs the folder for itself leaves a note beside the server's files; the holder sees it and lets go.
 """
 
 import time
@@ -16,27 +16,30 @@ from aahcrawler.segments import private
 _LENDING: Final = "server.lending"
 _NOTE: Final = "server.wanted"
 _NOTE_SECONDS = 10.0
-"""Seconds for which a note holds."""
-_SECONDS, _PAUSE = 15.0, 0.1
-"""Seconds that they are given, and between two attempts."""
+"""Seconds for which a note is valid."""
+_PATIENCE, _PAUSE = 15.0, 0.1
+"""Seconds until the last attempt, and between two attempts."""
 
 
 def lending(frontier: Path) -> BaseFileLock:
-    """Return the lock that is held from before the folder is taken in order to look until after it is left.
+    """Return the lock that a process holds while it looks at a crawl.
 
-    A lock ends with its process, and leaves no moment between the server's end and the folder's release.
+    It is acquired before the folder's lock and released after it. The operating system releases it when the process
+    dies, so no moment is left between the server's end and the release.
     """
     return FileLock(frontier / _LENDING, timeout=0, thread_local=False)
 
 
-def taken_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
-    """Attempt to have a folder until those who look at its crawl have let go; return whether that came to pass.
+def take_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
+    """Repeat ``attempt`` until it succeeds, asking processes that look at the crawl to let go.
 
-    The first attempt is made at once, and the only one where nobody looks.
+    Return whether it succeeded.
+
+    The first attempt is made at once and is the only one if nobody looks; the last one is made after 15 seconds.
     """
     if attempt():
         return True
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + _PATIENCE
     while _is_lent(frontier) and time.monotonic() < deadline:
         with open(frontier / _NOTE, "w", encoding="utf-8", opener=private) as note:
             note.write("\n")
@@ -51,12 +54,12 @@ def _is_lent(frontier: Path) -> bool:
     if not (frontier / _LENDING).exists():
         return False
     lock = lending(frontier)
-    is_free = acquired(lock)
+    is_free = try_acquire(lock)
     lock.release()
     return not is_free
 
 
-def acquired(lock: BaseFileLock) -> bool:
+def try_acquire(lock: BaseFileLock) -> bool:
     """Try to acquire a lock that does not wait; return whether it is held now."""
     try:
         lock.acquire()
@@ -66,7 +69,7 @@ def acquired(lock: BaseFileLock) -> bool:
 
 
 def is_wanted(frontier: Path) -> bool:
-    """Say whether somebody needed the folder within the last seconds."""
+    """Return whether somebody has asked for the folder within the last ten seconds."""
     try:
         return time.time() - (frontier / _NOTE).stat().st_mtime < _NOTE_SECONDS
     except OSError:

@@ -1,4 +1,4 @@
-"""Where servers of this project listen."""
+"""Sockets on which this project's servers listen."""
 
 import socket
 from ipaddress import ip_address
@@ -9,7 +9,7 @@ _BACKLOG = 128
 def listener(address: str, port: int) -> socket.socket:
     """Return a socket that listens on an IP address; port 0 takes a free one. Raise ``OSError`` where it cannot.
 
-    Its protocol is named: asyncio then sends what it has at once (TCP_NODELAY), where 40 ms would pass otherwise.
+    The protocol is given explicitly: asyncio sets TCP_NODELAY only then, and without it small responses wait 40 ms.
     """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -26,7 +26,10 @@ def listener(address: str, port: int) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach a host, by its spelling: names but localhost may lead anywhere."""
+    """Return whether a host name or IP address can only be reached from this machine.
+
+    Of names only ``localhost`` is; any other name may resolve to any address.
+    """
     name = host.removeprefix("[").removesuffix("]")
     if name.lower() == "localhost":
         return True

@@ -1,11 +1,11 @@
-"""Write and read the metadata of an answer, as its ``metadata`` record keeps it in JSON (WARC 1.1, section 6.5).
+"""The metadata of a response: the JSON of its WARC ``metadata`` record (WARC 1.1, section 6.5).
 
-The record is all that a later crawl needs to go on from an unchanged page without looking at it again, and all that
-adaptation needs to find former content in a changed one.
+From this record alone, a later crawl goes on from an unchanged page without reading it again, and adaptation finds
+former content in a changed page.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -18,14 +18,14 @@ from aahcrawler.webobject import Person, Reference, Value, WebObject
 
 @dataclass(frozen=True, slots=True)
 class RenderInfo:
-    """A look at a page in a browser.
+    """A rendering: one visit of a page in a browser.
 
-    ``dom`` is the id of the record with the document that it ended with, from which the page's text, objects and links
-    were read, and ``text`` the SHA-1, in hexadecimal digits, of that document's visible text; both are empty where the
-    look failed, for the reason ``failed``, so that the page was read as it came. ``ended`` says why no more was waited
-    for, after how many ``seconds``. ``refused`` counts by reason what the page asked for and was not given.
-    ``behaviours`` say in words what was done on it, ``console`` what its scripts reported. ``made_of`` are the URLs of
-    the data that the document was made of, where no browser was asked, since looks before had shown how.
+    ``dom`` is the id of the record with the document at the end of the visit, from which text, objects and links were
+    read; ``text`` is the SHA-1, in hexadecimal digits, of that document's visible text. If rendering failed, ``failed``
+    says why, both are empty, and the page was read as the server sent it. ``ended`` says why the visit ended, after
+    ``seconds``. ``refused`` counts by reason the requests of the page that were not answered. ``behaviours`` describe
+    in words what was done on the page; ``console`` is what its scripts reported. ``made_of`` are the URLs of the data
+    from which the document was made without a browser, after earlier renderings had shown how.
     """
 
     dom: str = ""
@@ -44,7 +44,7 @@ _LOOK: Final = TypeAdapter(RenderInfo)
 
 
 def render_json(look: RenderInfo) -> object:
-    """Return a look as JSON has it; what is empty is left out.
+    """Return a rendering as a JSON value, without its empty fields.
 
     >>> render_json(RenderInfo(failed="time"))
     {'failed': 'time'}
@@ -53,8 +53,8 @@ def render_json(look: RenderInfo) -> object:
     return found
 
 
-def read_look(fields: object) -> RenderInfo:
-    """Return what ``render_json`` made. Raise ValueError for anything else."""
+def read_rendering(fields: object) -> RenderInfo:
+    """Return the rendering from which ``render_json`` made ``fields``. Raise ValueError for anything else."""
     return _LOOK.validate_python(fields)
 
 
@@ -66,11 +66,11 @@ _JSON = TypeAdapter(dict[str, object], config=ConfigDict(ser_json_inf_nan="const
 
 
 class MetadataError(Exception):
-    """The JSON is not what ``write`` makes; the message says what is wrong with it."""
+    """The JSON is not what ``write_metadata`` makes; the message says what is wrong with it."""
 
 
 class LinkType(StrEnum):
-    """The ways in which an answer leads to another URL."""
+    """The ways in which a response leads to another URL."""
 
     PAGE = "page"
     REQUISITE = "requisite"
@@ -84,10 +84,10 @@ class LinkType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A URL that an answer leads to, absolute and canonical, whether or not it was in the crawl's scope.
+    """A URL to which a response leads, absolute and canonical, inside or outside of the crawl's scope.
 
-    ``score`` is None where nobody scored it. ``action`` names the navigation action that chose it. ``nofollow`` tells
-    that link or page ask robots not to follow it.
+    ``score`` is None if the link was not scored. ``action`` is the navigation action that selected the link.
+    ``nofollow`` is True if the link or its page asks robots not to follow it.
     """
 
     url: str
@@ -100,19 +100,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """The metadata of one answer: all that was understood of it; ``url`` is its URL.
+    """Everything that was understood of one response.
 
-    ``understood_by`` identifies everything that the rest depends on beside the answer itself: knowledge base,
-    definition and software. ``application``, ``level``, ``role`` and ``variant`` are as the knowledge base names
-    them, None or empty where nothing was recognised. ``score`` is the page's relevance in [0, 1], ``priority`` the
-    score that it was fetched with. ``media_type`` is that of the payload, empty where it is not told. ``failures``
-    are the actions that should have worked and did not. ``source`` is as in ``Document``: what is no page. ``trap``
-    says that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are
-    empty where it is a page of its own. ``no_object`` tells why a page of no known level yields no object.
-    ``stream`` says of the manifest of a stream which format it is in, and what of the stream is not asked for.
-    ``resource_type`` and ``initiator`` tell what a browser asked for it as and what made it ask, as the DevTools
-    protocol names them; both are empty where no browser did. ``browser`` is the look at the page in a browser, None
-    where there was none.
+    ``understood_by`` identifies what else the analysis depended on: knowledge base, definition and software.
+    ``application``, ``level``, ``role`` and ``variant`` are names of the knowledge base, None or empty if nothing was
+    recognised. ``score`` is the page's relevance in [0, 1], ``priority`` the score with which it was fetched.
+    ``media_type`` is that of the payload, empty if unknown. ``failures`` are actions that should have found something
+    and did not. ``source`` is that of ``Document``: empty for a page, else what the response is instead. ``trap`` says
+    that the page is a near duplicate of the page ``like``, or a soft 404 (``aahcrawler.traps.Trap``); both are empty
+    otherwise. ``no_object`` says why a page of no known level has no object. ``stream`` describes the manifest of a
+    stream: its format, and which parts are not fetched. ``resource_type`` and ``initiator`` are those of a browser's
+    request, in terms of the DevTools protocol, empty if no browser made it. ``browser`` is the rendering, None if there
+    was none.
     """
 
     url: str = ""
@@ -141,10 +140,10 @@ class Metadata:
     browser: RenderInfo | None = None
 
 
-def write(metadata: Metadata) -> bytes:
-    """Return the JSON of a metadata record, in UTF-8; what is unknown is left out.
+def write_metadata(metadata: Metadata) -> bytes:
+    """Return the JSON of a metadata record, in UTF-8, without unknown or empty fields.
 
-    >>> write(Metadata(application="phpBB", links=(Link("http://a.test/", score=0.25),)))
+    >>> write_metadata(Metadata(application="phpBB", links=(Link("http://a.test/", score=0.25),)))
     b'{"format":1,"application":"phpBB","outlinks":[{"url":"http://a.test/","type":"page","score":0.25}]}'
     """
     fields: dict[str, object] = {"format": FORMAT}
@@ -168,8 +167,8 @@ def write(metadata: Metadata) -> bytes:
         return json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def read(text: bytes) -> Metadata:
-    """Return what a metadata record says. Raises ``MetadataError`` for anything that ``write`` did not make."""
+def read_metadata(text: bytes) -> Metadata:
+    """Parse a metadata record. Raise ``MetadataError`` for anything that ``write_metadata`` did not make."""
     try:
         fields = json.loads(text)
         if not isinstance(fields, dict) or fields.get("format") != FORMAT:
@@ -198,16 +197,16 @@ def read(text: bytes) -> Metadata:
             stream=tuple(map(str, fields.get("stream", ()))),
             resource_type=str(fields.get("resource_type", "")),
             initiator=str(fields.get("initiator", "")),
-            browser=read_look(fields["browser"]) if "browser" in fields else None,
+            browser=read_rendering(fields["browser"]) if "browser" in fields else None,
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise MetadataError(f"it cannot be read ({error!r})") from error
 
 
-def understood(block: bytes | None) -> Metadata | None:
-    """Return what a record says, None where there is none, or it is of another kind."""
+def metadata_if_readable(block: bytes | None) -> Metadata | None:
+    """Parse the block of a record; return None if there is no block or it is no metadata record of this format."""
     try:
-        return None if block is None else read(block)
+        return None if block is None else read_metadata(block)
     except MetadataError:
         return None
 
@@ -255,7 +254,7 @@ def _read_object(fields: Mapping[str, object]) -> WebObject:
         iri=str(fields["iri"]),
         type=str(fields["type"]),
         source_url=str(fields["source"]),
-        properties={str(name): _read_values(values) for name, values in properties.items()},
+        properties={str(name): tuple(map(_read_value, values)) for name, values in properties.items()},
         part_of=None if part_of is None else str(part_of),
         inferred={str(name): str(source) for name, source in inferred.items()},
     )
@@ -271,10 +270,6 @@ def _value(value: Value) -> object:
             return {"datetime": value.isoformat()}
         case _:
             return value
-
-
-def _read_values(fields: Sequence[object]) -> tuple[Value, ...]:
-    return tuple(map(_read_value, fields))
 
 
 def _read_value(fields: object) -> Value:

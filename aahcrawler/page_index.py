@@ -1,7 +1,7 @@
-"""An index of the pages and objects of a crawl's folder, so that people can look through 100,000 pages at once.
+"""An index of the pages and objects in a crawl's folder, fast enough to browse 100,000 pages.
 
-The segments of ``objects/`` and ``scores/`` are what is kept, and the index is derived from them (SQLite): it takes in
-what was added, step by step, also while the crawl runs, and may be removed at any time.
+It is an SQLite database derived from the segments in ``objects/`` and ``scores/``. It adds new segments' content step
+by step, also while the crawl runs, and may be deleted at any time.
 """
 
 import json
@@ -90,16 +90,16 @@ class PageIndex(DerivedIndex[bytes]):
         self._crawl = crawl
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments, those that describe captures first."""
+        """Yield the segments: those of ``objects/``, which describe captures, before those of the score log."""
         yield from segment_sources(self._crawl / OBJECTS, NQUADS, _OBJECTS)
         yield from segment_sources(self._crawl / SCORES, SCORE_LOG, f"{SCORES}/")
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the statements of captures, or entries of the score log."""
+        """Yield a segment's members from offset ``begin``: statements of captures, or entries of the score log."""
         return segment_members(source, begin)
 
     def begin(self) -> None:
-        """Begin to count what is taken in."""
+        """Start a batch with empty counts."""
         self._tally = Tally()
         self._courses: dict[int, Course] = {}
         self._taken: dict[int, str | None] = {}
@@ -107,19 +107,19 @@ class PageIndex(DerivedIndex[bytes]):
         self._names = dict(self.base.execute("SELECT id, name FROM segment"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:
-        """Take in what is stated of a capture, or the entry of a page."""
+        """Add a member of a segment: the statements of a capture, or the score log's entry of a page."""
         take = self._take_capture if self._names[source].startswith(_OBJECTS) else self._take_entry
         take(entry, source, place)
 
     def settle(self) -> None:
-        """Keep what was counted."""
+        """Write the counts of the batch to the index."""
         self._ledger.settle(self._taken)
         self._tally.store(self.base)
         for crawl, course in self._courses.items():
             course.store(self.base, crawl)
 
     def _take_capture(self, text: bytes, segment: int, place: int) -> None:
-        """Take in a reading of a capture, unless a later one is known."""
+        """Add a reading of a capture, replacing an earlier reading; ignore it if a later one is indexed already."""
         stated = read_statements(text)
         row = stated.row
         if not row.url or not row.capture:
@@ -140,7 +140,7 @@ class PageIndex(DerivedIndex[bytes]):
         self._count(stated, at, 1)
 
     def _take_entry(self, text: bytes, segment: int, place: int) -> None:
-        """Take in where the entry of a page is in a score log."""
+        """Note at which offset of the score log a page's entry is."""
         found = _JUDGED.match(text)
         if found is not None:
             url = found[2][1:-1].decode() if b"\\" not in found[2] else json.loads(found[2])
@@ -149,14 +149,14 @@ class PageIndex(DerivedIndex[bytes]):
             )
 
     def _withdraw(self, number: int) -> None:
-        """Forget what a capture was found to hold when it was read before."""
+        """Remove a capture with its objects and counts, since a later reading replaces it."""
         former = self._stated(number)
         self._count(former, _microseconds(former.row.fetched_at), -1)
         self._ledger.withdraw(number)
         self.base.execute("DELETE FROM capture WHERE id = ?", (number,))
 
     def _stated(self, number: int) -> CaptureStatements:
-        """Return what a capture states that is in the index."""
+        """Read the statements of an indexed capture from its segment."""
         name, place = self.base.execute(
             "SELECT name, place FROM capture JOIN segment ON segment.id = segment WHERE capture.id = ?",
             (number,),
@@ -164,7 +164,7 @@ class PageIndex(DerivedIndex[bytes]):
         return read_statements(member_at(self._crawl, name, place))
 
     def _count(self, stated: CaptureStatements, at: int, sign: int) -> None:
-        """Count a capture, or count it no more with the ``sign`` -1."""
+        """Add a capture to the counts; ``sign`` -1 takes it out again."""
         row = stated.row
         if stated.is_requisite:
             self._tally.add(row.crawl, "requisites", "", sign)
@@ -182,7 +182,10 @@ class PageIndex(DerivedIndex[bytes]):
             self._count_page(stated, at, sign)
 
     def _count_page(self, stated: CaptureStatements, at: int, sign: int) -> None:
-        """Count a page, which counts once in a crawl: by its last capture, where the crawl was killed in between."""
+        """Add a page to the counts, or take it out again with ``sign`` -1.
+
+        A URL counts as one page of a crawl. If a kill made the crawl capture it twice, the later capture counts.
+        """
         row = stated.row
         other = self.base.execute(_OTHER, (row.url, row.crawl, row.capture)).fetchone()
         if other is None:
@@ -205,32 +208,35 @@ class PageIndex(DerivedIndex[bytes]):
 
 
 def captures_in(base: sqlite3.Connection) -> int:
-    """Return how many captures the index holds, requisites apart."""
+    """Return how many captures the index holds, without page requisites."""
     return int(base.execute("SELECT coalesce(sum(n), 0) FROM tally WHERE topic = 'captures'").fetchone()[0])
 
 
 def member_at(crawl: Path, name: str, place: int) -> bytes:
-    """Return the text of the member at a place of a segment. Raise ``OSError`` and ``DamageError``."""
+    """Return the text of the segment member at offset ``place``. Raise ``OSError`` and ``DamageError``."""
     with opened_segment(crawl / name) as file:
         return Members(file, place).member()
 
 
 def url_key(url: str) -> int:
-    """Return the number under which the entries of a URL are found."""
+    """Return the 64-bit hash by which the score log's entries of a URL are indexed."""
     return int.from_bytes(blake2b(url.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
 
 
 def _microseconds(moment: str) -> int:
-    """Return a moment, ISO 8601, in microseconds since 1970. Raise ``ValueError`` where it is none."""
+    """Return an ISO 8601 time in microseconds since 1970, UTC unless it names a zone.
+
+    Raise ``ValueError`` for others.
+    """
     read = datetime.fromisoformat(moment)
     return ((read if read.tzinfo else read.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
 
 
 def _values(number: int | None, stated: CaptureStatements, at: int, segment: int, place: int) -> tuple[object, ...]:
-    """Return what is kept of a capture, in the order of the columns."""
+    """Return the row of a capture, in the order of the table's columns."""
     row = stated.row
     relevant = None if row.relevant is None else int(row.relevant)
-    title = None if row.title is None else row.title[:LONGEST]
+    title = None if row.title is None else row.title[:MAX_VALUE_LENGTH]
     return (
         *(number, row.capture, at, row.fetched_at, row.url, queue_of(row.url), row.crawl, row.status, row.media_type),
         *(row.application, row.level_name, row.level, row.score, relevant, row.priority, row.depth, row.via),
@@ -241,18 +247,20 @@ def _values(number: int | None, stated: CaptureStatements, at: int, segment: int
 
 MAX_POINTS: Final = 400
 _FOLDER: Final = 0
-"""The number under which counts of objects are kept: an object may be found by several crawls of a folder."""
+"""The crawl number under which objects are counted: several crawls of a folder may find the same object."""
 
 
 class Tally:
-    """Counts by crawl, topic and name; they are added to the index with ``store``.
+    """Counts by crawl, topic and name, gathered in memory until ``store`` adds them to the index.
 
-    Topics of a crawl: ``captures``, ``pages`` and ``relevant`` have the empty name, ``status``, ``trap``, ``site``,
-    ``application``, ``media`` (the media type) and ``month`` (``2012-03``, in UTC) count captures, ``level`` counts
-    pages by application, level and role, with tabs between them, ``level relevant`` and ``level objects`` likewise.
-    Topics of the folder: ``type`` counts objects, ``title``, ``author`` and ``date`` those that have one, by type;
-    ``deleted`` those that are gone; ``published`` those whose date can be read, by its month, or its year where it says
-    no more.
+    Topics of a crawl: ``captures``, ``pages`` and ``relevant`` have the empty name. ``status``, ``trap``, ``site``,
+    ``application``, ``media`` (the media type) and ``month`` (``2012-03``, in UTC) count captures. ``level`` counts
+    pages by application, level and role, separated by tabs; ``level relevant`` and ``level objects`` count relevant
+    pages, and objects on pages, in the same way.
+
+    Topics of the folder: ``type`` counts objects by type; ``title``, ``author`` and ``date`` count those that have such
+    a value, by type; ``deleted`` counts those that are gone; ``published`` counts those with a readable date, by its
+    month, or by its year if the date has no month.
     """
 
     def __init__(self) -> None:
@@ -267,7 +275,7 @@ class Tally:
         self._changes[_FOLDER, topic, name] += n
 
     def store(self, base: sqlite3.Connection) -> None:
-        """Add what was counted to the index."""
+        """Add the counts to those in the index."""
         base.executemany(
             "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
             [(*key, n) for key, n in self._changes.items() if n],
@@ -277,9 +285,9 @@ class Tally:
 
 @dataclass(slots=True)
 class Point:
-    """Some pages that were fetched one after another, the last of them at ``last_at`` (microseconds since 1970).
+    """A run of consecutively fetched pages, the last of them fetched at ``last_at`` (microseconds since 1970).
 
-    ``relevance`` is the sum of their scores, ``relevant`` the number of those that are relevant.
+    ``relevance`` is the sum of their scores, ``relevant`` the number of relevant ones among them.
     """
 
     last_at: int
@@ -290,10 +298,10 @@ class Point:
 
 @dataclass(slots=True)
 class Course:
-    """The course of a crawl in at most 400 points, whatever the order in which its pages are taken in.
+    """Relevance over the course of a crawl, in at most ``MAX_POINTS`` points, ordered by time.
 
-    Points are in the order of time. Each new one is of ``width`` pages; where there would be too many of them, two
-    and two become one.
+    Pages may be added in any order. A new point takes in ``width`` pages. When there are too many points, each two
+    neighbours are merged and ``width`` doubles.
     """
 
     begun_at: int | None = None
@@ -301,7 +309,7 @@ class Course:
     points: list[Point] = field(default_factory=list)
 
     def add(self, at: int, *, relevant: bool, score: float, sign: int = 1) -> None:
-        """Take in a page, or take it out again with the ``sign`` -1."""
+        """Add a page; ``sign`` -1 takes it out again."""
         if self.begun_at is None or at < self.begun_at:
             self.begun_at = at
         point = self._point(at)
@@ -335,14 +343,14 @@ class Course:
         self.points = joined + self.points[2 * len(joined) :]
 
     def store(self, base: sqlite3.Connection, crawl: int) -> None:
-        """Keep it in the index."""
+        """Write the course of a crawl to the index."""
         points = [[each.last_at, each.pages, each.relevant, round(each.relevance, 6)] for each in self.points]
         told = json.dumps({"begun_at": self.begun_at, "points": points}, separators=(",", ":"))
         base.execute("INSERT OR REPLACE INTO course VALUES (?, ?, ?)", (crawl, self.width, told))
 
     @classmethod
     def of(cls, base: sqlite3.Connection, crawl: int) -> "Course":
-        """Return the course of a crawl as it was kept, or one without points."""
+        """Read the course of a crawl from the index; return one without points if it has none."""
         row = base.execute("SELECT width, points FROM course WHERE crawl = ?", (crawl,)).fetchone()
         if row is None:
             return cls()
@@ -351,9 +359,9 @@ class Course:
 
 
 EXCERPT: Final = 400
-"""Characters of a body that are kept and can be looked for."""
-LONGEST: Final = 1_000
-"""Characters of a title, a name or a date that are kept."""
+"""Characters of a body that are indexed."""
+MAX_VALUE_LENGTH: Final = 1_000
+"""Characters of a title, a name or a date that are indexed."""
 _PUBLISHED: Final = re.compile(r"[0-9]{4}(?:-(?:0[1-9]|1[0-2])|$)")
 _FIELDS: Final = ("title", "author", "date")
 _INSERT: Final = """
@@ -381,7 +389,10 @@ WHERE sighting.object = :object AND seen.record != :record
 
 
 class ObjectLedger:
-    """The objects in a base that is open for building. ``stated`` gives the statements of a capture by its number."""
+    """The tables of objects in an index that is open for writing.
+
+    ``stated`` returns the statements of a capture, given its row's number.
+    """
 
     def __init__(self, base: sqlite3.Connection, tally: Tally, stated: Callable[[int], CaptureStatements]) -> None:
         self._base = base
@@ -391,7 +402,7 @@ class ObjectLedger:
         self._has_deletions = base.execute("SELECT 1 FROM deletion LIMIT 1").fetchone() is not None
 
     def put(self, capture: int, at: int, objects: Iterable[ObjectRow]) -> None:
-        """Take in the objects that a capture states, which was made ``at`` so many microseconds since 1970."""
+        """Add the objects that a capture states. ``at`` is when it was made, in microseconds since 1970."""
         for each in objects:
             values = _object_values(each)
             new = self._base.execute(_INSERT, (each.iri, *values, capture, at))
@@ -403,7 +414,10 @@ class ObjectLedger:
             self._base.execute("INSERT OR IGNORE INTO sighting VALUES (?, ?)", (number, capture))
 
     def withdraw(self, capture: int) -> None:
-        """Forget the objects that a capture states; those that others state, too, are as these have them."""
+        """Remove a capture's objects.
+
+        An object that other captures state, too, takes the values of the newest of them.
+        """
         rows = self._base.execute(
             "SELECT id, iri, object.capture FROM sighting JOIN object ON object.id = sighting.object"
             " WHERE sighting.capture = ?",
@@ -415,7 +429,7 @@ class ObjectLedger:
                 self._fall_back(number, iri)
 
     def deleted(self, at: int, capture: CaptureStatements) -> None:
-        """Take in which objects a capture found gone."""
+        """Note the objects that a capture found to be gone."""
         row = capture.row
         for iri in capture.deleted:
             self._has_deletions = True
@@ -428,9 +442,9 @@ class ObjectLedger:
             )
 
     def settle(self, captures: Mapping[int, str | None]) -> None:
-        """Say of the objects that were found gone whether captures show them again.
+        """Decide for each object that was found gone whether later captures show it again.
 
-        ``captures`` are those that were taken in, each with the id of the record whose payload it has again, if any.
+        ``captures`` are those added in this batch, each with the id of the record whose payload it repeats, or None.
         """
         if not self._has_deletions:
             return
@@ -456,7 +470,7 @@ class ObjectLedger:
             self._tally.add_object("deleted", "", (deleted is not None) - (known is not None))
 
     def _renew(self, iri: str, values: tuple[str | None, ...], capture: int, at: int) -> int:
-        """Have a known object be as a capture has it, unless a newer one states it; return its number."""
+        """Give a known object the values of a capture, unless a newer capture states it. Return the object's number."""
         number, known_at, *known = self._base.execute(
             "SELECT id, at, type, url, title, author, date, excerpt FROM object WHERE iri = ?", (iri,)
         ).fetchone()
@@ -467,7 +481,7 @@ class ObjectLedger:
         return int(number)
 
     def _fall_back(self, number: int, iri: str) -> None:
-        """Have an object be as the newest of the captures that are left has it; forget it where there is none."""
+        """Give an object the values of the newest capture that still states it; delete it if there is none."""
         known = self._base.execute(
             "SELECT type, url, title, author, date, excerpt, deleted FROM object WHERE id = ?", (number,)
         ).fetchone()
@@ -509,14 +523,14 @@ class ObjectLedger:
 
 
 def _object_values(each: ObjectRow) -> tuple[str | None, ...]:
-    """Return what is kept of an object, in the order of the columns."""
+    """Return the row of an object without its keys, in the order of the table's columns."""
     return (
         each.type,
         each.url,
-        None if each.title is None else each.title[:LONGEST],
-        None if each.author is None else each.author[:LONGEST],
-        None if each.date is None else each.date[:LONGEST],
+        None if each.title is None else each.title[:MAX_VALUE_LENGTH],
+        None if each.author is None else each.author[:MAX_VALUE_LENGTH],
+        None if each.date is None else each.date[:MAX_VALUE_LENGTH],
         None if each.body is None else each.body[:EXCERPT],
         each.part_of,
-        None if each.inferred is None else each.inferred[:LONGEST],
+        None if each.inferred is None else each.inferred[:MAX_VALUE_LENGTH],
     )

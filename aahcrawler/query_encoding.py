@@ -1,8 +1,8 @@
-"""Write text into URLs in the encoding of a document (WHATWG URL, "percent-encode after encoding").
+"""Percent-encode text for URLs in the encoding of a document (WHATWG URL, "percent-encode after encoding").
 
-Encodings are named by the Python codecs that decode their documents (``aahcrawler.page.markup``), and what such a
-codec has read is written as the bytes that stood there. Python's encoders are not those of the Encoding standard: those
-for Japanese and Chinese are put right here, by that standard.
+Encodings are named by the Python codecs that decode their documents (``aahcrawler.page.markup``); text that such a
+codec has decoded is encoded back to the original bytes. Python's encoders for Japanese and Chinese differ from the
+Encoding standard and are corrected here.
 """
 
 import re
@@ -12,13 +12,13 @@ from functools import lru_cache
 from typing import Final
 
 GBK: Final = "gb18030"
-"""The codec of documents in GBK, which is read as GB 18030."""
+"""The codec of documents in GBK, which are decoded as GB 18030."""
 GB18030: Final = "gb18030-2000"
-"""Another name of the same codec, for documents in GB 18030: more letters are written in it than in GBK."""
+"""The same codec under another name, for documents in GB 18030, which encodes more characters than GBK."""
 
 EUC_JP: Final = "euc_jis_2004"
 ISO_2022_JP: Final = "iso2022_jp_ext"
-"""Codecs that read more letters than Python's of these names, as browsers do."""
+"""Codecs that decode more characters than Python's of the plain names, as browsers do."""
 
 _BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]")
 _LINE_SIGNS: Final = str.maketrans("", "", "\t\n\r")
@@ -32,11 +32,11 @@ _IN_FORM: Final = tuple(
 
 _ROW: Final = 94
 _EUDC: Final = range(8_836, 10_716)
-"""Places of the index JIS X 0208 that are for private use, into which nothing is encoded."""
+"""Pointers of the index JIS X 0208 for private use; nothing is encoded to them."""
 _NEC_COPIES: Final = range(8_272, 8_836)
-"""Places that Shift_JIS does not encode into, since their characters have others."""
+"""Pointers to which Shift_JIS does not encode, since their characters have others."""
 _JIS_TWINS: Final = dict(zip("\u2212\u301c\u2016\xa2\xa3\xac", "\uff0d\uff5e\u2225\uffe0\uffe1\uffe2", strict=True))
-"""What Python reads for some characters in EUC-JP and ISO-2022-JP, and what the standard reads."""
+"""Characters as Python decodes them from EUC-JP and ISO-2022-JP, and as the standard does."""
 _ONE_BYTE_JIS: Final = {"\xa5": b"\x5c", "\u203e": b"\x7e"}
 _FIRST_KATAKANA, _LAST_KATAKANA = 0xFF61, 0xFF9F
 _SOUND_MARKS: Final = {"\uff9e": "\u309b", "\uff9f": "\u309c"}
@@ -47,14 +47,14 @@ _LACKING: Final[Mapping[str, Mapping[str, bytes]]] = {
     "koi8-u": {"\u045e": b"\xae", "\u040e": b"\xbe"},
     "windows-1255": {"\u05ba": b"\xca"},
 }
-"""Characters of the standard's single-byte encodings that Python's do not have."""
+"""Characters of the standard's single-byte encodings that Python's codecs lack."""
 
 
 def in_encoding(reference: str, codec: str) -> str:
-    """Return a reference with the letters beyond ASCII of its query percent-encoded in a document's encoding.
+    """Percent-encode the non-ASCII characters in the query of a reference, in a document's encoding.
 
-    What the encoding does not have becomes a numeric character reference. Nothing else is changed: the rest of a URL
-    is in UTF-8 always.
+    A character that the encoding lacks becomes a numeric character reference. Nothing else is changed, since all other
+    parts of a URL are in UTF-8.
 
     >>> in_encoding("/ключ?q=маяк#маяк", "windows-1251")
     '/ключ?q=%EC%E0%FF%EA#маяк'
@@ -71,7 +71,7 @@ def in_encoding(reference: str, codec: str) -> str:
 
 
 def in_utf8(reference: str) -> str:
-    """Return a reference with all letters beyond ASCII percent-encoded in UTF-8, as for one that is in a style sheet.
+    """Percent-encode all non-ASCII characters of a reference in UTF-8, as browsers do for references in style sheets.
 
     >>> in_utf8("/é.png?é")
     '/%C3%A9.png?%C3%A9'
@@ -80,7 +80,7 @@ def in_utf8(reference: str) -> str:
 
 
 def in_form(text: str, codec: str) -> str:
-    """Return a name or a value of a form as it is sent (application/x-www-form-urlencoded).
+    """Encode a name or value of a form for sending as ``application/x-www-form-urlencoded``.
 
     >>> in_form("a b~é", "windows-1252"), in_form("é", "utf-8")
     ('a+b%7E%E9', '%C3%A9')
@@ -103,7 +103,7 @@ def _letter(letter: str, codec: str, *, in_form: bool) -> str:
 
 
 def _written(piece: bytes | str, *, in_form: bool) -> str:
-    """Return bytes percent-encoded, or a reference to a character that the encoding does not have."""
+    """Percent-encode bytes; a string is a character that the encoding lacks, and becomes a character reference."""
     if isinstance(piece, bytes):
         return "".join(map((_IN_FORM if in_form else _IN_QUERY).__getitem__, piece))
     number = 0xFFFD if "\ud800" <= piece <= "\udfff" else ord(piece)
@@ -114,7 +114,7 @@ def _written(piece: bytes | str, *, in_form: bool) -> str:
 
 
 def _single(letter: str, codec: str) -> bytes | None:
-    """Encode by Python's codec; a control sign that it does not know is a byte without meaning (0x81 and the like)."""
+    """Encode a character by Python's codec; a control character that the codec lacks is encoded as its own byte."""
     encoded = _encoded(letter, codec) or _LACKING.get(codec, {}).get(letter)
     if encoded is None and codec.startswith(("windows-", "cp874")) and "\x80" <= letter <= "\x9f":
         return letter.encode("latin-1")
@@ -140,7 +140,7 @@ def _gbk(letter: str) -> bytes | None:
 
 
 def _big5(letter: str) -> bytes | None:
-    """Encode without the extensions for Hong Kong, which are only read."""
+    """Encode a character in Big5 without the Hong Kong extensions, which the standard only decodes."""
     found = (_encoded(letter, codec) for codec in ("big5hkscs", "cp950"))
     return next((each for each in found if each is not None and (len(each) == 1 or each[0] >= 0xA1)), None)
 
@@ -164,7 +164,7 @@ def _euc_jp(letter: str) -> bytes | None:
 
 
 def _iso_2022_jp(text: str) -> Iterator[bytes | str]:
-    """Yield the bytes of a text, and each character that the encoding does not have (Encoding, section 12.2.2)."""
+    """Yield the bytes of a text, and as a string each character that the encoding lacks (Encoding, section 12.2.2)."""
     state = _TO_ASCII
     for letter in text:
         wanted, encoded = _iso_2022_jp_letter(letter, state)
@@ -177,7 +177,7 @@ def _iso_2022_jp(text: str) -> Iterator[bytes | str]:
 
 
 def _iso_2022_jp_letter(letter: str, state: bytes) -> tuple[bytes, bytes | str]:
-    """Return the state in which a character is written, and its bytes; itself where there are none."""
+    """Return the encoder's state for a character, and its bytes; the character itself if the encoding lacks it."""
     if letter in _SHIFTS:
         return (_TO_ASCII if state == _TO_JIS else state), "\ufffd"
     if letter <= "\x7f":
@@ -199,7 +199,7 @@ def _jis_place(letter: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def _jis_places() -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Return the places of the characters of the index JIS X 0208, and those that Shift_JIS encodes into."""
+    """Return two maps from characters to pointers of the index JIS X 0208: all of them, and those for Shift_JIS."""
     first: dict[str, int] = {}
     in_shift_jis: dict[str, int] = {}
     for place in range(120 * _ROW):

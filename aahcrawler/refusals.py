@@ -1,8 +1,8 @@
-"""The log of refused links, from which they can be offered when a changed definition wants them.
+"""The log of refused links. A changed definition that wants such links can offer them from here.
 
-Files of a crawl that only grow, in ``refused/``: gzip-compressed lines of JSON. The first line of each file says which
-crawl it is of; each other one is of a page, and has the links of it that were refused, by reason, or of a URL that
-failed, for people to see.
+It consists of segments in ``refused/``: gzip-compressed lines of JSON. The first line of a file says of which crawl it
+is. Each other line is either a page with its refused links, by reason, or a URL that failed, which is kept for people
+to see.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ from aahcrawler.urls import queue_of
 FORMAT = 1
 
 
-class Link(NamedTuple):
-    """A refused link, and the page it is on."""
+class RefusedLink(NamedTuple):
+    """A refused link as the log keeps it, without its page and the reason."""
 
     url: str
     score: float
@@ -33,8 +33,8 @@ class Link(NamedTuple):
     path: str
 
 
-class Begin(BaseModel):
-    """The first line of each file. ``crawl`` counts the crawls of a definition."""
+class LogHeader(BaseModel):
+    """The first line of each file. ``crawl`` is the number of the crawl."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -42,18 +42,21 @@ class Begin(BaseModel):
     crawl: int
 
 
-class Page(BaseModel):
-    """A page and those of its links that were refused, by reason; ``language`` is that of the page, if known."""
+class PageRefusals(BaseModel):
+    """A page with its refused links by reason. ``language`` is the page's, None if unknown."""
 
     model_config = ConfigDict(frozen=True)
 
     via: str
     language: str | None = None
-    refused: dict[str, list[Link]]
+    refused: dict[str, list[RefusedLink]]
 
 
 class Failed(BaseModel):
-    """A URL that was not fetched, or answered with an error, and the reason; ``via`` is the page that linked to it."""
+    """A URL that was not fetched, or whose response was an error, with the reason.
+
+    ``via`` is the page that linked to it.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -63,50 +66,50 @@ class Failed(BaseModel):
     via: str = ""
 
 
-Entry: TypeAdapter[Page | Failed] = TypeAdapter(Page | Failed)
-"""Reads a line that is not the first."""
+Entry: TypeAdapter[PageRefusals | Failed] = TypeAdapter(PageRefusals | Failed)
+"""Parses the lines after the first."""
 
 
 MAX_A_PAGE = 1_000
-"""Refused links of one page that are kept, the first ones that are new."""
+"""Refused links of one page that are written; links written before do not count."""
 MAX_REMEMBERED = 1 << 16
-"""The most links remembered, those refused last, so as not to be written again: some 10 MB."""
+"""Latest refused links that are remembered, so as not to be written again: some 10 MB."""
 _DECIMALS = 4
 
 
 class RefusalLog(SegmentedOutput):
-    """Appends the refused links of pages to segments of a crawl's folder; each page is a gzip member of its own.
+    """Append the refused links of pages to segments in a crawl's folder, each page as a gzip member of its own.
 
-    A link is written once for each reason, however many pages have it, as long as it is remembered. When a method
-    returns, its links are with the operating system (``aahcrawler.segments``). Not for two threads at once.
+    A link is written once for each reason while it is remembered, however many pages have it. When a method returns,
+    the operating system has its data (``aahcrawler.segments``). Not safe for concurrent use by two threads.
     """
 
     def __init__(
         self, folder: Path, crawl: str, number: int, clock: Callable[[], datetime], *, size: int = 1 << 30
     ) -> None:
         series = Series(folder, crawl, REFUSAL_LOG, limit=size)
-        super().__init__(SegmentWriter(series, clock, lambda _: (_line(Begin(crawl=number)),)))
+        super().__init__(SegmentWriter(series, clock, lambda _: (_line(LogHeader(crawl=number)),)))
         self._remembered: dict[int, None] = {}
 
     def refused(self, via: str, language: str | None, refused: Mapping[str, Sequence[Offer]]) -> None:
-        """Keep links of a page that were refused, by reason. ``language`` is that of the page, None if not known.
+        """Append the refused links of a page, by reason. ``language`` is the page's, None if unknown.
 
-        Raise ``DiskFullError`` when there is no room, ``SegmentError`` for other troubles of the disk; nothing was
-        changed then, and the same call may be made again.
+        Raise ``DiskFullError`` if the disk is full, ``SegmentError`` for its other errors. Nothing was changed then,
+        and the call may be repeated.
         """
         new: dict[int, None] = {}
-        found: dict[str, list[Link]] = {}
+        found: dict[str, list[RefusedLink]] = {}
         for reason, offers in refused.items():
             fresh = dict(islice(self._fresh(reason, offers), MAX_A_PAGE - len(new)))
             if fresh:
                 new |= dict.fromkeys(fresh)
                 found[reason] = [_link(offer) for offer in fresh.values()]
         if found:
-            self._segments.append((_line(Page(via=via, language=language, refused=found)),))
+            self._segments.append((_line(PageRefusals(via=via, language=language, refused=found)),))
             self._remember(new)
 
     def failed(self, url: str, reason: str, kind: Kind, via: str) -> None:
-        """Keep a URL that failed, in the way of ``refused``; ``via`` is the page that linked to it, if any."""
+        """Append a URL that failed; ``via`` is the page that linked to it, if any. Raise as ``refused`` does."""
         self._segments.append((_line(Failed(failed=url, reason=reason, kind=kind, via=via)),))
 
     def _fresh(self, reason: str, offers: Sequence[Offer]) -> Iterator[tuple[int, Offer]]:
@@ -120,8 +123,8 @@ class RefusalLog(SegmentedOutput):
             self._remembered = dict.fromkeys(list(self._remembered)[excess + MAX_REMEMBERED // 8 :])
 
 
-def _link(offer: Offer) -> Link:
-    return Link(offer.url, round(offer.score, _DECIMALS), offer.depth, offer.kind, offer.path)
+def _link(offer: Offer) -> RefusedLink:
+    return RefusedLink(offer.url, round(offer.score, _DECIMALS), offer.depth, offer.kind, offer.path)
 
 
 def _line(entry: BaseModel) -> bytes:
@@ -130,7 +133,7 @@ def _line(entry: BaseModel) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A link that was refused for a reason; ``language`` is that of the page that has it, None if not known."""
+    """A refused link as an offer, with the reason and the language of its page, None if unknown."""
 
     offer: Offer
     reason: str
@@ -138,34 +141,34 @@ class Refused:
 
 
 def read_refusals(folder: Path, crawl: int) -> Iterator[Refused]:
-    """Yield the refused links of a crawl, in the order in which the files were begun.
+    """Yield the refused links of a crawl, file by file in the order in which the files were begun.
 
-    A link may come several times. A folder that does not exist has none. Files that are being written are read up to
-    their last whole line. Raise ``DamageError`` for damage, after the links before it.
+    A link may come several times. A missing folder yields nothing. A file that is still being written is read up to its
+    last complete line. Raise ``DamageError`` for a damaged file, after the links before the damage.
     """
     for entry in _entries(folder, crawl):
-        if isinstance(entry, Page):
+        if isinstance(entry, PageRefusals):
             yield from _links(entry)
 
 
 def failures(folder: Path, crawl: int) -> Iterator[Failed]:
     """Yield the URLs of a crawl that failed, in the order of ``read_refusals``.
 
-    One may come several times; its last reason holds.
+    A URL may come several times; the reason given last holds.
     """
     return (entry for entry in _entries(folder, crawl) if isinstance(entry, Failed))
 
 
-def _entries(folder: Path, crawl: int) -> Iterator[Page | Failed]:
+def _entries(folder: Path, crawl: int) -> Iterator[PageRefusals | Failed]:
     for path in segments(folder, REFUSAL_LOG):
         yield from _file(path, crawl)
 
 
-def _file(path: Path, crawl: int) -> Iterator[Page | Failed]:
+def _file(path: Path, crawl: int) -> Iterator[PageRefusals | Failed]:
     try:
         with closing(lines(path)) as text:
             first = next(text, None)
-            if first is None or not _is_of(path, Begin.model_validate_json(first), crawl):
+            if first is None or not _is_of(path, LogHeader.model_validate_json(first), crawl):
                 return
             for line in text:
                 yield Entry.validate_json(line)
@@ -175,13 +178,13 @@ def _file(path: Path, crawl: int) -> Iterator[Page | Failed]:
         ) from error
 
 
-def _is_of(path: Path, begin: Begin, crawl: int) -> bool:
+def _is_of(path: Path, begin: LogHeader, crawl: int) -> bool:
     if begin.format != FORMAT:
         raise DamageError(f"{path}: is of another version; move it elsewhere")
     return begin.crawl == crawl
 
 
-def _links(page: Page) -> Iterator[Refused]:
+def _links(page: PageRefusals) -> Iterator[Refused]:
     for reason, links in page.refused.items():
         for url, score, depth, kind, path in links:
             yield Refused(Offer(url, queue_of(url), score, depth, kind, page.via, path), reason, page.language)

@@ -1,7 +1,7 @@
-"""Say under which URL an answer is looked up that was not got by GET: method and body stand in its query.
+"""Under which URL to look up the response to a request that is no GET: its method and body are added to the query.
 
-The rules are those of pywb, by which replay software finds what was posted to a URL
-(``pywb.warcserver.inputrequest.MethodQueryCanonicalizer``): ``/api?__wb_method=POST&page=2``.
+The rules are pywb's (``pywb.warcserver.inputrequest.MethodQueryCanonicalizer``), so that replay software finds the
+response: ``/api?__wb_method=POST&page=2``.
 """
 
 import json
@@ -23,7 +23,7 @@ _IN_BASE64: Final = MAX_QUERY_LENGTH // 4 * 3
 
 
 def lookup_url(url: str, method: str, query: str = "") -> str:
-    """Return the URL under which the answer to a request is looked up; that of a GET is its own.
+    """Return the URL under which the response to a request is looked up; for a GET, that is its own URL.
 
     >>> lookup_url("http://a.test/search?f=1", "POST", "q=flood")
     'http://a.test/search?f=1&__wb_method=POST&q=flood'
@@ -37,9 +37,10 @@ def lookup_url(url: str, method: str, query: str = "") -> str:
 
 
 def query_of(method: str, media_type: str, body: bytes) -> str:
-    """Return what stands for the body of a request, empty where nothing does; ``media_type`` is its Content-Type.
+    """Return the query that represents the body of a request, empty if none does; ``media_type`` is its Content-Type.
 
-    Forms are decoded, the values of JSON named by their keys (``a``, ``a.2_``); anything else stands in Base64.
+    Forms are decoded. Values of JSON are named by their keys, repeated keys numbered (``a``, ``a.2_``). Any other body
+    is written in Base64.
 
     >>> query_of("POST", "application/x-www-form-urlencoded", b"q=high+water")
     'q=high water'
@@ -52,7 +53,7 @@ def query_of(method: str, media_type: str, body: bytes) -> str:
 
 
 def form_query(body: str) -> str:
-    """Return what stands for the body of a form sent as ``application/x-www-form-urlencoded``."""
+    """Return the query that represents a body of type ``application/x-www-form-urlencoded``."""
     return unquote_plus(body)[:MAX_QUERY_LENGTH]
 
 
@@ -80,7 +81,7 @@ def _in_base64(body: bytes) -> str:
 
 
 def _flattened(value: object) -> str:
-    """Return the values of JSON as a query; of values with the same key the later ones are numbered."""
+    """Return the values of JSON as a query; a key that occurs again gets a number."""
     met: dict[str, int] = {}
     pairs: list[str] = []
     size = 0
@@ -121,7 +122,7 @@ def _text(value: object) -> str:
 
 
 def _parts(body: bytes, boundary: str) -> Iterator[tuple[str, str | bytes]]:
-    """Yield names and values of a multipart body: those of files as bytes (RFC 7578)."""
+    """Yield name and value of each part of a multipart body (RFC 7578); the content of a file is bytes."""
     for part in (b"\r\n" + body).split(b"\r\n--" + boundary.encode("utf-8", "replace"))[1:]:
         if part.startswith(b"--"):
             return
@@ -135,7 +136,7 @@ def _parts(body: bytes, boundary: str) -> Iterator[tuple[str, str | bytes]]:
 
 
 def _parameter(field: str, name: str) -> str | None:
-    """Return a parameter of a header field, None where it has none."""
+    """Return a parameter of a header field, None if the field has no such parameter."""
     message = Message()
     message["Content-Type"] = field.replace("\r", " ").replace("\n", " ")
     found = message.get_param(name)

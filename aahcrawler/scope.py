@@ -25,7 +25,7 @@ SCOPE: Final = "scope:"
 
 
 class Refusal(CountedName):
-    """The reasons for which a URL is not fetched, beside the rules of the definition. Refusals are counted by them."""
+    """The reasons why a URL is not fetched, apart from the definition's own rules. Refusals are counted by reason."""
 
     SCHEME = "scheme", "no web page, such as a mail address"
     """The URL is not an http or https URL."""
@@ -54,7 +54,7 @@ class Refusal(CountedName):
 
 
 class SourceRefusal(CountedName):
-    """The reasons for which a URL of a source other than a page is not fetched, whatever the scope."""
+    """The reasons why a URL is not fetched because of where it was found, whatever the scope."""
 
     NOT_VOUCHED = "not_vouched", "in a sitemap that may not speak for the host"
     """A sitemap lists it that is neither on its host nor named by that host's robots.txt."""
@@ -71,11 +71,11 @@ class SourceRefusal(CountedName):
 
 
 class Candidate(Protocol):
-    """A URL that may be fetched: offers and leases are candidates.
+    """A URL that may be fetched, such as an offer or a lease.
 
-    ``url`` is canonical, ``queue`` its pay-level domain (``urls.queue_of``), ``depth`` counts links from a seed; a
-    redirect target has the depth of its redirect. ``via`` is the page that leads there, ``path`` the hops from a seed
-    to it, both empty for a seed.
+    ``url`` is canonical, ``queue`` its pay-level domain (``urls.queue_of``), ``depth`` the number of links from a seed;
+    a redirect target has the depth of its redirect. ``via`` is the page that leads to the URL, ``path`` the hops from a
+    seed to it, both empty for a seed.
     """
 
     @property
@@ -94,7 +94,7 @@ class Candidate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExternalUrl:
-    """A candidate known by its URL only: one from outside of the crawl."""
+    """A candidate from outside of the crawl, of which only the URL is known."""
 
     url: str
     queue: str
@@ -105,7 +105,7 @@ class ExternalUrl:
 
 
 class Scope:
-    """The scope of one ICD. It holds no state: the same URL always gets the same answer."""
+    """The scope of one ICD. It is immutable: the same URL always gets the same answer."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class Scope:
         exclusions: Exclusions | None = None,
         resting: Container[str] = (),
     ) -> None:
-        """``resting`` are the canonical URLs of pages that are left alone."""
+        """Take the scope's parts; ``resting`` are the canonical URLs of known pages that this crawl does not visit."""
         self.taken_down = taken_down or TakenDown()
         self.exclusions = exclusions or Exclusions()
         self.resting = resting
@@ -134,12 +134,12 @@ class Scope:
         """The canonical form of each URL, which everything offered to the frontier has."""
 
     def admit(self, candidate: Candidate, language: str | None = None) -> str | None:
-        """Return the reason why a URL must not be fetched, or None when it may be.
+        """Return None if a URL may be fetched, else the reason why not.
 
-        The reason is a ``Refusal``, or ``RULE`` and the name of a rule. Of several reasons the language is given, else
-        the first in the order of Refusal, rules last. ``language`` is that of the page which leads there, None where it
-        is unknown. Images, style sheets and scripts of a page often lie on other hosts, so sites, ``allow``, languages
-        and depth do not bind them, nor do rules that require.
+        The reason is a ``Refusal``, or ``RULE`` followed by the name of a rule. If several apply, the language is
+        given, else the first in the order of ``Refusal``, rules last. ``language`` is that of the page which leads to
+        the URL, None if unknown. Page requisites often lie on other hosts; so limits on sites, languages and depth,
+        ``scope.allow``, and rules that require something do not apply to them.
         """
         is_page = candidate.kind == "page"
         refusal = self._foreign(language) if is_page else None
@@ -149,26 +149,23 @@ class Scope:
         return self._by_rule(candidate, language) if refusal is None else refusal
 
     def admit_type(self, lease: Candidate, media_type: str) -> str | None:
-        """Return why an answer of a media type (type and subtype) must not be kept nor followed, or None.
+        """Return None if a response of a media type may be kept and followed, else the rule that forbids it.
 
-        It can only be a rule that asks for types.
+        ``media_type`` is type and subtype, such as ``text/html``.
         """
         return self._by_rule(lease, None, media_type) if self._rules.ask_type and media_type else None
 
     @property
     def asks_type(self) -> bool:
-        """Return whether answers have to be judged by their type."""
+        """Return whether any rule depends on the media type of responses."""
         return self._rules.ask_type
 
     def is_of_seeds(self, queue: str) -> bool:
-        """Return whether a pay-level domain is one of the seeds'."""
+        """Return whether a pay-level domain is that of a seed."""
         return queue in self._seeds
 
     def names(self, url: str, word: str) -> bool:
-        """Return whether a pattern of ``scope.allow`` matches a URL, and has a word of it: it is wanted for that word.
-
-        A pattern that merely has a site, or a part of one, in the scope says nothing of its words.
-        """
+        """Return whether ``scope.allow`` asks for a word in URLs: a pattern that contains it matches the URL."""
         return any(word in pattern.text.lower() and pattern.matches(url) for pattern in self._allow)
 
     def _foreign(self, language: str | None) -> Refusal | None:
@@ -230,7 +227,7 @@ Step = Callable[[str], str]
 
 
 class Spelling:
-    """The canonical form of URLs by ``scope.canonical``. It holds no state: a URL always gets the same form.
+    """Rewrite canonical URLs by the rules of ``scope.canonical``. It is immutable: a URL always gets the same form.
 
     >>> Spelling(Canonical(drop=("utm_*",), www={"a.test": "drop"}))("http://www.a.test/?utm_source=x&b=1")
     'http://a.test/?b=1'
@@ -251,19 +248,19 @@ class Spelling:
         self._steps = tuple(steps)
 
     def __call__(self, url: str) -> str:
-        """Return the spelling of a URL that ``urls.canonicalize`` has made; doing it twice changes nothing."""
+        """Return the form of a URL that ``urls.canonicalize`` has returned. Applying it twice changes nothing."""
         for step in self._steps if posted_by(url) is None else ():  # What a form sends is not to be changed.
             url = step(url)
         return url
 
     def url(self, text: str) -> str | None:
-        """Return the URL that a text stands for, None where it is no http(s) URL."""
+        """Canonicalize a text and return its form; None if it is no http(s) URL."""
         url = urls.canonicalize(text)
         return None if url is None else self(url)
 
 
 class _Query:
-    """Leaves out parameters by their names, and puts the others in the order of their names."""
+    """Remove query parameters by name, and sort the others by name."""
 
     def __init__(self, dropped: Sequence[str], *, is_sorted: bool) -> None:
         self._drops = compiled("|".join(map(translate, dropped)), IGNORECASE).match if dropped else None
@@ -286,7 +283,7 @@ def _name(parameter: str) -> str:
 
 
 class _Index:
-    """Leaves out the names of files that stand for their folder, where no query follows."""
+    """Remove file names such as ``index.html`` that stand for their folder, unless a query follows."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._endings = tuple(f"/{name.lower()}" for name in names)
@@ -298,7 +295,7 @@ class _Index:
 
 
 class _LowerCase:
-    """Writes paths of hosts that know no difference in small letters."""
+    """Lower-case the paths of hosts that ignore case."""
 
     def __init__(self, hosts: Sequence[str]) -> None:
         self._hosts = tuple(UrlPattern.parse(f"host:{host}") for host in hosts)
@@ -311,7 +308,7 @@ class _LowerCase:
 
 
 class _Www:
-    """Leaves out ``www.`` on some hosts, and writes it on others."""
+    """Remove ``www.`` from some hosts' names, and add it to others'."""
 
     def __init__(self, wanted: Mapping[str, str]) -> None:
         self._added = frozenset(host for host, what in wanted.items() if what == "add")

@@ -1,4 +1,4 @@
-"""Streams of film and sound: what their manifests (HLS, DASH) say is needed to play them in one quality."""
+"""Streams of video and audio: find in a manifest (HLS, DASH) the files needed to play one quality."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,25 +15,24 @@ from aahcrawler.page import Page
 from aahcrawler.tallies import CountedName
 
 MAX_PARTS: Final = 20_000
-"""The most parts of one manifest that are asked for: a day of film in segments of four seconds."""
-LARGEST: Final = 8_000_000
-"""The most bytes of a manifest that are read."""
+"""Parts of one manifest that are fetched: a day of video in segments of four seconds."""
+MAX_MANIFEST_BYTES: Final = 8_000_000
 
 _HLS: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*#EXTM3U")
 _BEFORE: Final = rb"(?>(?:<\?xml[^>]*>|<!--.*?-->)\s*)*+"
-"""What may stand before the root element; atomic, as many comments could else be told apart in too many ways."""
+"""What may stand before the root element. The groups are atomic: backtracking over comments would be exponential."""
 _DASH: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+" + _BEFORE + rb"<(?:[\w.-]+:)?MPD[\s>]", re.DOTALL)
 _BEGINNING: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class StreamManifest:
-    """What is needed to play a stream as a manifest describes it: other manifests, or pieces of film and sound.
+    """The files that a manifest needs to play a stream in one quality: further manifests, or segments.
 
-    ``parts`` are absolute URLs as written, in the order in which a player asks for them, each once. ``left_out`` counts
-    the qualities and languages that were not chosen. ``is_live``: the stream goes on, and only what was there at that
-    moment is named. ``is_protected``: it is encrypted for players with a licence, and its parts are not named.
-    ``is_cut``: more than ``MAX_PARTS`` were named.
+    ``parts`` are their absolute URLs, as written, in the order in which a player requests them, without repetitions.
+    ``left_out`` counts the qualities and languages that were not chosen. ``is_live``: the stream goes on, and ``parts``
+    are those named at this moment. ``is_protected``: it is encrypted for licensed players, and its parts are not named.
+    ``is_cut``: it has more than ``MAX_PARTS`` parts.
     """
 
     parts: tuple[str, ...] = ()
@@ -44,7 +43,7 @@ class StreamManifest:
 
 
 class StreamNote(CountedName):
-    """What a person is told of a stream."""
+    """What to tell people about a stream; the notes are counted."""
 
     READ = "read", "manifests that were read"
     LEFT_OUT = "left out", "that offer other qualities or languages, of which one was chosen"
@@ -56,7 +55,7 @@ class StreamNote(CountedName):
 
 
 def notes_of(manifest: StreamManifest) -> Iterator[StreamNote]:
-    """Yield what there is to tell of a manifest that was read."""
+    """Yield the notes that apply to a manifest that was read."""
     yield StreamNote.READ
     told = {
         StreamNote.LEFT_OUT: manifest.left_out,
@@ -90,23 +89,25 @@ def is_dash(body: bytes) -> bool:
 
 
 MAX_LINES: Final = 1080
-"""The lines that a picture has at most by default; what is finer costs much and shows little."""
+"""Lines of the picture by default: finer qualities cost much and show little more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """A quality: the lines of its picture and its bits a second, 0 where the manifest says neither."""
+    """The height of a picture in lines, and its bits a second; each is 0 if the manifest does not give it."""
 
     lines: int = 0
     bandwidth: int = 0
 
 
-def chosen(qualities: Sequence[Quality], most_lines: int = MAX_LINES) -> int:
-    """Return the position of the best quality with at most so many lines (0: any), of the plainest where all have more.
+def best_quality(qualities: Sequence[Quality], most_lines: int = MAX_LINES) -> int:
+    """Return the index of the best quality with at most ``most_lines`` lines (0: no limit).
 
-    >>> chosen([Quality(360, 1), Quality(2160, 9), Quality(720, 4), Quality(720, 3)])
+    If all have more lines, return that of the lowest quality.
+
+    >>> best_quality([Quality(360, 1), Quality(2160, 9), Quality(720, 4), Quality(720, 3)])
     2
-    >>> chosen([Quality(2160, 9), Quality(4320, 20)])
+    >>> best_quality([Quality(2160, 9), Quality(4320, 20)])
     0
     """
     positions = range(len(qualities))
@@ -117,17 +118,17 @@ def chosen(qualities: Sequence[Quality], most_lines: int = MAX_LINES) -> int:
 
 
 MAX_COMPARISONS: Final = 50_000_000
-"""Times that two lines of a playlist may be compared: a day of film with a new key for each 20 seconds has a third."""
+"""Pairs of lines that parsing a playlist may compare; a day of video with a new key every 20 seconds needs a third."""
 _OPEN: Final = (None, "", "identity")
-"""The key formats that need no licence (RFC 8216, section 4.3.2.4)."""
+"""Key formats that need no licence (RFC 8216, section 4.3.2.4)."""
 _BROKEN: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 """What the parser raises where a playlist breaks the rules."""
 
 
 def read_playlist(text: str, url: str, most_lines: int) -> StreamManifest:
-    """Return what a playlist asks for. Raise ``UnreadableManifestError``.
+    """Return the parts that an HLS playlist names. Raise ``UnreadableManifestError``.
 
-    Of a master playlist that is one quality, its sound in the default language, and all of its subtitles.
+    For a master playlist, these are one quality, its audio in the default language, and all of its subtitles.
     """
     from m3u8 import loads  # noqa: PLC0415 - few crawls meet a stream
 
@@ -141,7 +142,7 @@ def read_playlist(text: str, url: str, most_lines: int) -> StreamManifest:
 
 
 def _comparisons(text: str) -> int:
-    """Return how often the parser compares two lines of a playlist: a segment with keys, a quality with renditions."""
+    """Return how many pairs of lines the parser will compare: segments with keys, and qualities with renditions."""
     keys, renditions = text.count("#EXT-X-KEY"), text.count("#EXT-X-MEDIA:")
     return keys * (keys + text.count("#EXTINF")) + renditions * text.count("#EXT-X-STREAM-INF")
 
@@ -151,7 +152,7 @@ def _of_master(playlist: Any, url: str, most_lines: int) -> StreamManifest:
     if not variants:
         raise UnreadableManifestError("the playlist names no quality")
     qualities = [_quality(variant.stream_info) for variant in variants]
-    best = variants[chosen(qualities, most_lines)]
+    best = variants[best_quality(qualities, most_lines)]
     groups = {
         "AUDIO": best.stream_info.audio,
         "VIDEO": best.stream_info.video,
@@ -170,7 +171,7 @@ def _quality(info: Any) -> Quality:
 
 
 def _defaults(renditions: Iterable[Any]) -> Iterator[Any]:
-    """Yield one rendition of each group: the default one, else the first."""
+    """Yield the default rendition of each group, or its first if none is the default."""
     groups: dict[tuple[str, str], Any] = {}
     for media in renditions:
         key = media.type, media.group_id
@@ -192,7 +193,7 @@ def _is_open(key: Any) -> bool:
 
 
 def _parts(playlist: Any) -> Iterator[str]:
-    """Yield the URLs of each segment's key and head before its own."""
+    """Yield the URLs of all segments, each after those of its key and its initialization section."""
     for segment in playlist.segments:
         for beside in (segment.key, segment.init_section):
             if beside is not None and beside.uri:
@@ -202,24 +203,25 @@ def _parts(playlist: Any) -> Iterator[str]:
 
 
 _IDENTIFIER: Final = re.compile(r"\$(?:(RepresentationID|Number|Bandwidth|Time|SubNumber)(?:%0(\d{1,2})d)?)?\$")
-_MOST: Final = 100_000
-"""The most segments that a template is unrolled to."""
+_MAX_SEGMENTS: Final = 100_000
+"""Segments that a template may stand for; further ones are left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
-    """A representation: its id, its bits a second, and the seconds that it plays, 0 where nobody says."""
+class SegmentValues:
+    """A representation's id, bits a second, and duration in seconds, 0 if unknown."""
 
     id: str
     bandwidth: int
     seconds: float
 
 
-def segments_of(lineage: Sequence[Element], described: Described, *, is_live: bool) -> Iterator[str] | None:
-    """Return the URLs of segments as written, the head first; None where a representation is one file.
+def segments_of(lineage: Sequence[Element], described: SegmentValues, *, is_live: bool) -> Iterator[str] | None:
+    """Return the URLs of a representation's segments, as written; None if it is a single file.
 
-    ``lineage`` leads from the manifest to the representation; what an outer element says holds where no inner one says
-    otherwise. Of a stream that is live (``is_live``) and names no times no segment is known.
+    The initialization segment comes first. ``lineage`` leads from the manifest's root to the representation; an inner
+    element overrides what outer ones say. For a live stream (``is_live``) whose manifest gives no times, no segments
+    are returned.
     """
     lists = _children(lineage, "SegmentList")
     if lists:
@@ -229,9 +231,8 @@ def segments_of(lineage: Sequence[Element], described: Described, *, is_live: bo
 
 
 def _children(lineage: Sequence[Element], name: str) -> list[Element]:
-    """Return the children of a name, the innermost first."""
-    found = (child for parent in reversed(lineage) for child in parent if isinstance(child.tag, str))
-    return [child for child in found if etree.QName(child).localname == name]
+    """Return the children with a name of all elements of a lineage, those of the innermost first."""
+    return [child for parent in reversed(lineage) for child in children(parent, name)]
 
 
 def _listed(lists: Sequence[Element]) -> Iterator[str]:
@@ -242,7 +243,7 @@ def _listed(lists: Sequence[Element]) -> Iterator[str]:
                 yield url
 
 
-def _templated(templates: Sequence[Element], described: Described, *, is_live: bool) -> Iterator[str]:
+def _templated(templates: Sequence[Element], described: SegmentValues, *, is_live: bool) -> Iterator[str]:
     said = {name: value for template in reversed(templates) for name, value in template.attrib.items()}
     words = {"RepresentationID": described.id, "Bandwidth": str(described.bandwidth)}
     if head := said.get("initialization"):
@@ -252,31 +253,31 @@ def _templated(templates: Sequence[Element], described: Described, *, is_live: b
         return
     first, scale = _number(said.get("startNumber"), 1), _number(said.get("timescale"), 1) or 1
     timelines = _children(tuple(reversed(templates)), "SegmentTimeline")
-    length = 0 if is_live else _number(said.get("duration"), 0)
+    length = 0 if is_live else _number(said.get("duration"))
     whole = described.seconds * scale
     times = _times(timelines[0], whole) if timelines else _even(length, whole)
-    for number, time in zip(count(first), islice(times, _MOST), strict=False):
+    for number, time in zip(count(first), islice(times, _MAX_SEGMENTS), strict=False):
         yield _filled(media, {**words, "Number": str(number), "Time": str(time)})
 
 
 def _times(timeline: Element, whole: float) -> Iterator[int]:
-    """Yield the times at which the segments of a timeline begin; an open repetition lasts to the end of the period."""
+    """Yield the start times of a timeline's segments; an open repetition fills the period."""
     at = 0
     for each in timeline:
         if not isinstance(each.tag, str):
             continue
         at = _number(each.get("t"), at)
-        length, text = _number(each.get("d"), 0), each.get("r") or "0"
+        length, text = _number(each.get("d")), each.get("r") or "0"
         if not length:
             return
-        times = max(0, ceil((whole - at) / length) - 1) if text.startswith("-") else _number(text, 0)
-        for _ in repeat(None, min(times, _MOST) + 1):
+        times = max(0, ceil((whole - at) / length) - 1) if text.startswith("-") else _number(text)
+        for _ in repeat(None, min(times, _MAX_SEGMENTS) + 1):
             yield at
             at += length
 
 
 def _even(length: int, whole: float) -> Iterator[int]:
-    """Yield the times at which segments of one length begin."""
+    """Yield the start times of segments of equal length."""
     if length and whole:
         yield from range(0, ceil(whole - 1e-6), length)
 
@@ -291,7 +292,7 @@ def _filled(template: str, words: Mapping[str, str]) -> str:
     return _IDENTIFIER.sub(word, template)
 
 
-def _number(text: str | None, otherwise: int) -> int:
+def _number(text: str | None, otherwise: int = 0) -> int:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else otherwise
 
 
@@ -302,7 +303,7 @@ _WORTH: Final = {"days": 86_400.0, "hours": 3_600.0, "minutes": 60.0, "seconds":
 
 
 def seconds_of(text: str | None) -> float:
-    """Return the seconds of a duration; 0 where it is none, or one of months and years.
+    """Return an ISO 8601 duration in seconds; 0 if it is none, or has months or years.
 
     >>> seconds_of("PT1H2M3.5S"), seconds_of("P1Y"), seconds_of(None)
     (3723.5, 0.0, 0.0)
@@ -318,17 +319,17 @@ _TEXT: Final = ("text", "application")
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """A quality: the elements that lead to it and itself, the outermost first, and the seconds of its period."""
+    """A representation: its element with all its ancestors, the root first, and the seconds of its period."""
 
     lineage: tuple[Element, ...]
     seconds: float
 
 
 def read_manifest(body: bytes, url: str, most_lines: int) -> StreamManifest:
-    """Return what a manifest asks for: one quality of the picture, the first language of sound, and all texts.
+    """Return the parts that a DASH manifest names. Raise ``UnreadableManifestError``.
 
-    Of a manifest that goes on (``type="dynamic"``) only segments that it lists with their times are named. Raise
-    ``UnreadableManifestError``.
+    These are one quality of the picture, the first language of audio, and all subtitles. For a live stream
+    (``type="dynamic"``), only segments that are listed with their times are named.
     """
     root = manifest_root(body)
     try:
@@ -357,7 +358,7 @@ def _read(root: Element, url: str, most_lines: int) -> StreamManifest:
 
 
 def manifest_root(body: bytes) -> Element:
-    """Return the root of a manifest. Raise ``UnreadableManifestError``."""
+    """Parse a manifest and return its root element. Raise ``UnreadableManifestError``."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, recover=False)
     try:
         root = etree.fromstring(body, parser)
@@ -369,14 +370,14 @@ def manifest_root(body: bytes) -> Element:
 
 
 def children(parent: Element, name: str) -> Iterator[Element]:
-    """Yield the children of a local name, whatever their namespace."""
+    """Yield the child elements with a local name, in any namespace."""
     for child in parent:
         if isinstance(child.tag, str) and etree.QName(child).localname == name:
             yield child
 
 
 def periods(root: Element) -> Iterator[tuple[Element, float]]:
-    """Yield the periods with the seconds that each lasts, 0 where nobody says."""
+    """Yield each period with its duration in seconds, 0 if unknown."""
     periods = list(children(root, "Period"))
     whole = seconds_of(root.get("mediaPresentationDuration"))
     starts: list[float] = []
@@ -389,7 +390,7 @@ def periods(root: Element) -> Iterator[tuple[Element, float]]:
 
 
 def _kinds(period: Element) -> Iterator[Sequence[Element]]:
-    """Yield the adaptation sets of a period: those of pictures, those of sound, and each of texts by itself."""
+    """Yield the adaptation sets of a period in groups: all of video, all of audio, each set of subtitles by itself."""
     kinds: dict[str, list[Element]] = {"video": [], "audio": []}
     others = []
     for adaptation_set in children(period, "AdaptationSet"):
@@ -414,9 +415,10 @@ def _is_protected(adaptation_set: Element) -> bool:
 
 
 def _taken(sets: Sequence[Element], most_lines: int) -> tuple[Sequence[tuple[Element, Element]], int]:
-    """Return the representation to take of adaptation sets of one kind, and how many are passed over.
+    """Choose one representation from adaptation sets of one kind.
 
-    Those of sound differ in their language or in whom they are for: the first set is the one that players begin with.
+    Return it with its set, or nothing if there is none, and how many others there are. Sets of audio differ in language
+    or audience; the first of them is chosen, as players do by default.
     """
     if not sets:
         return (), 0
@@ -424,21 +426,21 @@ def _taken(sets: Sequence[Element], most_lines: int) -> tuple[Sequence[tuple[Ele
     of_kind = everything if _kind(sets[0]) == "video" else [pair for pair in everything if pair[0] is sets[0]]
     if not of_kind:
         return (), 0
-    qualities = [Quality(_dash_number(it.get("height")), _dash_number(it.get("bandwidth"))) for _, it in of_kind]
-    return (of_kind[chosen(qualities, most_lines)],), len(everything) - 1
+    qualities = [Quality(_number(it.get("height")), _number(it.get("bandwidth"))) for _, it in of_kind]
+    return (of_kind[best_quality(qualities, most_lines)],), len(everything) - 1
 
 
 def urls_of(found: Representation, url: str, *, is_live: bool) -> Iterator[str]:
-    """Yield the absolute URLs of what a representation of the manifest at a URL consists of, its head first.
+    """Yield the absolute URLs of a representation's files, its initialization segment first; ``url`` is the manifest's.
 
-    None of one that is live and names no times, and of one that names nothing.
+    Nothing is yielded for a live stream without times, or if the representation names no file.
     """
     base = url
     for element in found.lineage:
         given = next(children(element, "BaseURL"), None)
         base = urljoin(base, (given.text or "").strip()) if given is not None else base
     representation = found.lineage[-1]
-    described = Described(representation.get("id") or "", _dash_number(representation.get("bandwidth")), found.seconds)
+    described = SegmentValues(representation.get("id") or "", _number(representation.get("bandwidth")), found.seconds)
     segments = segments_of(found.lineage, described, is_live=is_live)
     if segments is None:
         yield from (base,) if base != url else ()
@@ -446,23 +448,20 @@ def urls_of(found: Representation, url: str, *, is_live: bool) -> Iterator[str]:
     yield from (urljoin(base, segment) for segment in islice(segments, 2 * MAX_PARTS))
 
 
-def _dash_number(text: str | None) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 0
-
-
 def is_manifest(page: Page) -> bool:
-    """Return whether an answer begins as the manifest of a stream does."""
+    """Return whether a response begins as the manifest of a stream."""
     return is_hls(page.body) or is_dash(page.body)
 
 
 def manifest_of(page: Page, most_lines: int = MAX_LINES) -> StreamManifest | None:
-    """Return what the manifest of a stream asks for, None where an answer is none.
+    """Return the parts that the manifest of a stream names; None if the response is no manifest.
 
-    Raise ``UnreadableManifestError`` for one that breaks its format, did not come whole, or is larger than ``LARGEST``.
+    Raise ``UnreadableManifestError`` for a manifest that breaks its format, is incomplete, or has more than
+    ``MAX_MANIFEST_BYTES`` bytes.
     """
     if not is_manifest(page):
         return None
-    if len(page.body) > LARGEST or not page.complete:
+    if len(page.body) > MAX_MANIFEST_BYTES or not page.complete:
         raise UnreadableManifestError("the manifest is too large, or did not come whole")
     if is_hls(page.body):
         return read_playlist(page.body.decode("utf-8-sig", "replace"), page.url, most_lines)

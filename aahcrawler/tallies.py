@@ -1,7 +1,7 @@
-"""What a crawl counts, as every place tells it: terminal, ``crawl.json``, report, cockpit, service and metrics.
+"""The counts of a crawl, by the same names in terminal, ``crawl.json``, report, cockpit, service and metrics.
 
-Each count is added up in one place, the frontier, in the step that finishes a URL, and ``crawl.json`` has what it was
-when it was written. docs/glossary.md says what is counted: pages, requests, web objects, failures, refusals.
+The frontier adds them up, in the step that finishes a URL; ``crawl.json`` has their values when it was written.
+docs/glossary.md defines what is counted: pages, requests, web objects, failures, refusals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ NO_CAPTURE: Final = "no capture"
 SOURCES_UNAVAILABLE: Final = "archive unavailable"
 """Why a URL failed that no source has, where some of them could not be asked."""
 MISSING_REASONS: Final = frozenset({NO_CAPTURE, SOURCES_UNAVAILABLE})
-"""Why URLs are on the list of what is missing."""
+"""The reasons for which a failed URL is on the list ``missing.txt``."""
 FAILURE: Final = "failed_url"
-"""The counts of URLs that failed, by reason."""
+"""The group of counts of URLs that failed, by reason."""
 DENIED: Final = frozenset({"robots", "address"})
-"""Reasons for which a URL is blocked that a person sees among failed ones."""
+"""Reasons for which blocked URLs are shown to people as failed."""
 
 
 MAX_MISTAKES: Final = 20
-"""Mistakes of a file that are told one by one."""
+"""Mistakes of a file that are listed."""
 
 
 def mistakes_told(mistakes: Sequence[str]) -> str:
-    """Return mistakes a line each: the first ``MAX_MISTAKES``, and how many more there are.
+    """Return the first ``MAX_MISTAKES`` mistakes, one a line, and how many more there are.
 
     >>> mistakes_told([f"line {number}" for number in range(22)]).splitlines()[-2:]
     ['line 19', 'and 2 more mistakes']
@@ -49,11 +49,10 @@ def plural(count: float, one: str, many: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class CrawlCounts:
-    """What is counted of a crawl.
+    """The counts of a crawl that people are shown.
 
-    ``objects`` is None where web objects are not yet counted: a page adds those that it shows, and which of them other
-    pages show, too, is known when the crawl ends. Until then there are ``objects_on_pages``, in which an object counts
-    for each page. ``failures`` and ``refusals`` are by reason.
+    Web objects are counted, each once, when the crawl ends; until then ``objects`` is None, and ``objects_on_pages``
+    counts an object once for each page that shows it. ``failures`` and ``refusals`` are counted by reason.
     """
 
     pages: int
@@ -66,7 +65,7 @@ class CrawlCounts:
 
     @classmethod
     def of(cls, tallies: Mapping[str, float]) -> Self:
-        """Return what a frontier or a ``crawl.json`` counts, by its names."""
+        """Build the counts from those of a frontier, or from ``counts_in_summary`` of a ``crawl.json``."""
         objects = int(tallies.get("objects", 0))
         is_counted = tallies.get("objects_counted", 0) == tallies.get("answers", 0)
         return cls(
@@ -81,7 +80,7 @@ class CrawlCounts:
 
     @property
     def objects_in_words(self) -> str:
-        """The number of web objects, or that they are not yet counted.
+        """Return the number of web objects, or a text that says that they are not yet counted.
 
         >>> CrawlCounts.of({"objects": 1200, "answers": 7, "objects_counted": 7}).objects_in_words
         '1,200'
@@ -95,11 +94,11 @@ class CrawlCounts:
         )
 
 
-def said(summary: Mapping[str, object]) -> Mapping[str, float]:
-    """Return the counts of a ``crawl.json`` by their names with the frontier: ``pages``, ``refused:login``.
+def counts_in_summary(summary: Mapping[str, object]) -> Mapping[str, float]:
+    """Return the counts in a ``crawl.json`` by the frontier's names for them, such as ``pages`` or ``refused:login``.
 
-    Version 0.2 did not count requests and failures by these names, and objects for each page that shows them; later
-    ones that do not say whether objects are counted have done so when the crawl ended.
+    Files of version 0.2 lack requests and failures, which are derived from other counts, and count objects once for
+    each page. In later files without ``objects_counted``, objects are taken as counted if the crawl has ended.
     """
     found: dict[str, float] = {}
     for name, value in summary.items():
@@ -114,7 +113,7 @@ def said(summary: Mapping[str, object]) -> Mapping[str, float]:
 
 
 def _failures(tallies: Mapping[str, float]) -> Mapping[str, float]:
-    """Return failures as other groups count them: errors, answers that are errors, what must not be fetched."""
+    """Derive failures by reason from other groups: errors, statuses of 400 and more, and forbidden URLs."""
     errors = {f"{FAILURE}:{reason}": float(n) for reason, n in group(tallies, "error").items()}
     answers = {f"{FAILURE}:status {code}": float(n) for code, n in group(tallies, "status").items() if code >= "400"}
     denied = {f"{FAILURE}:{reason}": float(n) for reason, n in group(tallies, "blocked").items() if reason in DENIED}
@@ -122,7 +121,7 @@ def _failures(tallies: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def group(tallies: Mapping[str, float], name: str) -> dict[str, int]:
-    """Return the counts of a group by their second word, largest first; none that is 0.
+    """Return the counts of a group by the part of the name after the colon, largest first, without zeros.
 
     >>> group({"status:404": 1, "status:200": 7, "pages": 7}, "status")
     {'200': 7, '404': 1}
@@ -133,13 +132,13 @@ def group(tallies: Mapping[str, float], name: str) -> dict[str, int]:
 
 
 class CountedName(StrEnum):
-    """A name by which something is counted, with its ``words`` for people."""
+    """An enumeration whose members name counts; each has ``words`` that describe it to people."""
 
     _value_: str
     words: str
 
     def __new__(cls, name: str, words: str) -> Self:
-        """Return the name."""
+        """Make a member from its name and its words."""
         found = str.__new__(cls, name)
         found._value_, found.words = name, words
         return found

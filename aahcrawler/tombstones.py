@@ -1,4 +1,4 @@
-"""What was taken out of an archive, by whom, when and why: a line for each takedown in the crawl's folder."""
+"""The takedowns of a crawl's folder, a line for each: what was taken out of the archive, by whom, when and why."""
 
 import os
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from aahcrawler.segments.reader import sync_folder
 
 
 class Lifted(BaseModel):
-    """Who let URLs be fetched again, when and why. Times are in UTC, as ISO 8601 writes them."""
+    """The end of a takedown: who let its URLs be fetched again, when (ISO 8601, UTC) and why."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -23,11 +23,11 @@ class Lifted(BaseModel):
 
 
 class Tombstone(BaseModel):
-    """One takedown: the URLs that it names, and the beginnings of URLs; none of them is fetched while it stands.
+    """One takedown, by URLs and URL prefixes, which are not fetched while it stands.
 
-    ``objects`` are the web objects for which the ``urls`` were found. ``captures`` counts the answers that were taken
-    out, ``damaged`` the damaged places. ``left`` are damaged places that stay: nobody can say whether they are of these
-    URLs. ``lifted`` is None while it stands.
+    ``objects`` are the web objects for whose sake ``urls`` were taken down. ``captures`` counts the captures taken out,
+    ``damaged`` the damaged places taken out. ``left`` are damaged places that stay, since it is unknown whether they
+    belong to these URLs. ``lifted`` is None while the takedown stands.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -45,20 +45,20 @@ class Tombstone(BaseModel):
     lifted: Lifted | None = None
 
     def covers(self, url: str) -> bool:
-        """Return whether a canonical URL is among those named."""
+        """Return whether this takedown names a canonical URL, or a prefix of it."""
         return url in self.urls or url.startswith(self.prefixes)
 
 
 @dataclass(frozen=True, slots=True)
 class TakenDown:
-    """The URLs that are not to be fetched, of all takedowns that stand."""
+    """The URLs and URL prefixes of all takedowns that stand; none of them is to be fetched."""
 
     urls: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, folder: Path) -> "TakenDown":
-        """Return those of a crawl's folder. Raise ``DamageError`` where they cannot be read."""
+        """Read the standing takedowns of a crawl's folder. Raise ``DamageError`` if they cannot be read."""
         standing = [stone for stone in read_tombstones(folder) if stone.lifted is None]
         urls = frozenset(url for stone in standing for url in stone.urls)
         return cls(urls, tuple(dict.fromkeys(prefix for stone in standing for prefix in stone.prefixes)))
@@ -68,12 +68,12 @@ class TakenDown:
         return TakenDown(self.urls | other.urls, tuple(dict.fromkeys(self.prefixes + other.prefixes)))
 
     def covers(self, url: str) -> bool:
-        """Return whether a canonical URL is one of them."""
+        """Return whether a canonical URL is taken down."""
         return url in self.urls or url.startswith(self.prefixes)
 
 
 def read_tombstones(folder: Path) -> tuple[Tombstone, ...]:
-    """Return the takedowns of a crawl's folder, oldest first. Raise ``DamageError`` where they cannot be read."""
+    """Return all takedowns of a crawl's folder, oldest first. Raise ``DamageError`` if they cannot be read."""
     path = folder / TOMBSTONES
     try:
         lines = path.read_bytes().splitlines()
@@ -85,15 +85,15 @@ def read_tombstones(folder: Path) -> tuple[Tombstone, ...]:
 
 
 class _Begun(BaseModel):
-    """The part of a takedown that has begun which says what it takes out."""
+    """The ids of the captures' records that a takedown in progress takes out."""
 
     captures: frozenset[str] = frozenset()
 
 
 def being_removed(folder: Path) -> frozenset[str]:
-    """Return the records of the captures that a takedown takes out of a folder which has begun and not ended.
+    """Return the ids of the records that a takedown in progress, or interrupted, takes out of a folder.
 
-    Raise ``DamageError`` where they cannot be read.
+    Raise ``DamageError`` if they cannot be read.
     """
     path = folder / REMOVING
     try:
@@ -105,12 +105,15 @@ def being_removed(folder: Path) -> frozenset[str]:
 
 
 def write_tombstones(folder: Path, stones: Iterable[Tombstone]) -> None:
-    """Replace the takedowns of a crawl's folder, all or none of them. Raise ``OSError``."""
+    """Replace the takedowns of a crawl's folder atomically. Raise ``OSError``."""
     replace_durably(folder / TOMBSTONES, "".join(f"{stone.model_dump_json()}\n" for stone in stones).encode())
 
 
 def replace_durably(path: Path, content: bytes) -> None:
-    """Replace a file so that the old content or the new is on disk, whatever happens, and the new one at the end."""
+    """Replace a file atomically: after a crash it has its old content or the new.
+
+    On return the new content is on disk.
+    """
     part = path.with_name(path.name + ".part")
     with open(part, "wb", opener=no_link) as file:
         file.write(content)

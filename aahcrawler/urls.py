@@ -1,15 +1,16 @@
 """URLs as browsers see them (WHATWG), as archives name them (canonical), and as politeness groups them (queues).
 
-Public suffixes are those of the list that comes with ``publicsuffixlist``, which asks no network.
+Public suffixes come from the list in the package ``publicsuffixlist``; no network is used.
 
-Session ids that documented software writes into its links stand for nothing else: here are their names, each with the
-shape of its values. Heritrix drops such ids too (``StripSessionIDs``, ``StripSessionCFIDs``). Names that are as often
-those of content, such as ``sid`` and ``s``, are told by what they do: ``aahcrawler/traps/session_ids.py``.
+Session ids that documented software writes into links carry no content: the names of their parameters are listed here,
+each with the form of its values. Heritrix drops such ids too (``StripSessionIDs``, ``StripSessionCFIDs``). Names that
+as often belong to content, such as ``sid`` and ``s``, are judged by their effect in
+``aahcrawler/traps/session_ids.py``.
 
-The URL of a page that a form gives which is sent with method post has in its query what is sent, as pywb and other
-replay software look such pages up: ``/search?__wb_method=POST&q=flood`` is what ``/search`` answers when ``q=flood`` is
-posted to it. Such a URL is made by a form alone; one that a page, a list or anybody else names is not to be asked for,
-since whoever names it would choose what is posted.
+A page that a form sent with method post leads to has the posted data in its URL's query, as in pywb and other replay
+software: ``/search?__wb_method=POST&q=flood`` is the response of ``/search`` to a post of ``q=flood``. Only the
+crawler's own reading of a form makes such a URL. One from a page, a list or any other source is not fetched, since its
+author would choose what is posted.
 """
 
 import re
@@ -35,34 +36,34 @@ _PATH_START = re.compile(r"[./_~%-]|[a-zA-Z0-9](?![^/?#]*:)")
 _PLAIN = re.compile(
     r"(?:\./)?([a-zA-Z0-9_][a-zA-Z0-9_-]*+(?:[./][a-zA-Z0-9_-]++)*+(?:\?[a-zA-Z0-9_.&=+-]*+)?+)(?:#[a-zA-Z0-9_.-]*+)?+"
 )
-"""References to files of the same folder and those below it that are in canonical form as they are written."""
+"""References that are canonical as written, to files of the same folder or below it."""
 _UNUSUAL = re.compile(r"[\\#\s]|/\.|%2e", re.IGNORECASE)
 _RAW_BYTE = re.compile("[\x80-\xff]")
 
 
 class DocumentBase(str):
-    """The base of a document's URLs, with the Python codec of the document: their queries are in its encoding."""
+    """The base URL of a document's links, with the Python codec of the document, which encodes the links' queries."""
 
     __slots__ = ("codec",)
 
     codec: str
 
     def __new__(cls, url: str, codec: str) -> "DocumentBase":
-        """Make a base of a URL and a codec as `aahcrawler.page.markup` names it."""
+        """Make a base from a URL and a codec as `aahcrawler.page.markup` names it."""
         base = super().__new__(cls, url)
         base.codec = codec
         return base
 
     def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
-        """Return what a copy is made of."""
+        """Return the arguments from which pickle and copy make an equal base."""
         return str(self), self.codec
 
 
 def resolve(base: str, reference: str) -> str | None:
-    """Return the absolute http(s) URL a browser would go to, canonical; None for another scheme or nonsense.
+    """Return the canonical absolute http(s) URL of a reference, as a browser resolves it; None if there is none.
 
-    Never raises. A base that is no URL serves for absolute references only. Letters beyond ASCII are percent-encoded in
-    UTF-8, those of the query in the encoding of the document where the base is that of one (``DocumentBase``).
+    Never raises. If the base is no URL, only absolute references are resolved. Non-ASCII characters are percent-encoded
+    in UTF-8; those in the query are encoded in the document's encoding if the base is a ``DocumentBase``.
 
     >>> resolve("http://a.test/wiki/page;", "?action=raw;#top")
     'http://a.test/wiki/page;?action=raw;'
@@ -80,7 +81,7 @@ def resolve(base: str, reference: str) -> str | None:
 
 @lru_cache(maxsize=4_096)
 def _of_ascii(base: str, reference: str) -> str | None:
-    """Resolve a reference that no encoding changes, once for all who read the links of a page."""
+    """Resolve a reference in ASCII, on which the encoding has no effect; results are cached."""
     plain = _PLAIN.fullmatch(reference)
     folder = _folder(base) if plain is not None else ""
     if plain is None or not folder:
@@ -96,10 +97,10 @@ def _of_any(base: str, reference: str) -> str | None:
 
 
 def canonicalize(url: str) -> str | None:
-    """Return the one spelling of an http(s) URL: WHATWG serialisation without fragment; None if it is not one.
+    """Return the canonical form of an http(s) URL: its WHATWG serialisation without fragment, user name and password.
 
-    User name and password are left out, and so is a URL of more than ``MAX_LENGTH`` characters. Canonicalizing
-    twice changes nothing. Never raises.
+    Return None for anything else, and for more than ``MAX_LENGTH`` characters. Canonicalizing twice changes nothing.
+    Never raises.
 
     >>> canonicalize("HTTP://Bücher.test:80/a/../b;#c")
     'http://xn--bcher-kva.test/b;'
@@ -114,9 +115,9 @@ def canonicalize(url: str) -> str | None:
 
 
 def from_header(value: str) -> str:
-    r"""Return a reference as a header field has it, whose bytes stand as Latin-1: those beyond ASCII percent-encoded.
+    r"""Percent-encode the non-ASCII bytes of a reference in a header field, which is given as Latin-1.
 
-    So browsers send them as they came, whatever encoding they are in.
+    Browsers send those bytes as they came, whatever their encoding.
 
     >>> from_header("/caf\xc3\xa9"), from_header("/caf\xe9")
     ('/caf%C3%A9', '/caf%E9')
@@ -125,11 +126,11 @@ def from_header(value: str) -> str:
 
 
 def queue_of(url: str) -> str:
-    """Return the pay-level domain a canonical URL belongs to, the name of its frontier queue.
+    """Return the pay-level domain of a canonical URL: the name of its frontier queue.
 
-    Public suffixes include private ones, so ``a.wordpress.com`` is its own, and every top-level domain, whether or not
-    it is listed. A host that is a public suffix is the queue itself, as an IP address is, and on loopback the host and
-    port. User information is no part of it. A string that is no canonical URL has the empty queue.
+    Private public suffixes count, so ``a.wordpress.com`` is a pay-level domain of its own, as do unlisted top-level
+    domains. For a host that is itself a public suffix, or is an IP address, the queue is that host; on loopback it is
+    host and port. User information is ignored. A string that is no canonical URL has the empty queue.
 
     >>> queue_of("https://www.forum.example.co.uk/t/1"), queue_of("http://127.0.0.1/")
     ('example.co.uk', '127.0.0.1:80')
@@ -147,7 +148,7 @@ def _queue_at(scheme: str, authority: str) -> str:
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port of a canonical URL: what a robots.txt speaks for.
+    """Return scheme, host and port of a canonical URL, for which one robots.txt holds.
 
     >>> origin("https://a.test:8443/b?c")
     'https://a.test:8443'
@@ -167,9 +168,9 @@ def _resolved(base: str, reference: str) -> str | None:
 
 @lru_cache(maxsize=1_024)
 def _directory(base: str) -> str:
-    """Cut a base to what matters to a path: so the menus of a site's pages are resolved once.
+    """Shorten a base to the part that relative paths depend on, so that all pages of a folder share cached results.
 
-    A base that is written in an unusual way is left as it is.
+    A base of unusual form is returned as it is.
     """
     if not base.startswith(("http://", "https://")) or _UNUSUAL.search(base):
         return base
@@ -180,7 +181,7 @@ def _directory(base: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _folder(base: str) -> str:
-    """Return the folder of a canonical base, up to its last slash; empty for a base of another form."""
+    """Return a canonical base up to its last slash; empty for a base of another form."""
     path = base.partition("?")[0]
     return path[: path.rindex("/") + 1] if "#" not in path and canonicalize(path) == path else ""
 
@@ -239,9 +240,9 @@ _HOSTING_SUFFIXES = ("dreamwidth.org", "livejournal.com", "substack.com", "tumbl
 
 
 def registered_domain(name: str) -> str:
-    """Return what was registered of a host's name in small letters: its public suffix with one label before it.
+    """Return the registered domain of a lower-case host name: its public suffix with one label before it.
 
-    A name that is a public suffix itself is returned whole. A top-level domain that the list does not have is one.
+    A name that is itself a public suffix is returned whole. An unlisted top-level domain is a public suffix.
 
     >>> registered_domain("forums.bbc.co.uk"), registered_domain("co.uk"), registered_domain("a.b.unheard")
     ('bbc.co.uk', 'co.uk', 'b.unheard')
@@ -284,7 +285,7 @@ _SESSION_SIGNS = (
 
 
 def without_session(url: str) -> str:
-    """Return a canonical URL without the session ids that documented software writes; all else stays as it is.
+    """Remove from a canonical URL the session ids that documented software writes; the rest is unchanged.
 
     Applying it twice changes nothing.
 
@@ -324,14 +325,14 @@ _METHOD_NAME: Final = "__wb_method="
 
 
 class PostedForm(NamedTuple):
-    """The URL that a form is sent to, and the body that it sends (`ENCODING`)."""
+    """The URL to which a form is sent, and the body that is sent (`FORM_ENCODING`)."""
 
     target: str
     body: str
 
 
 def posted_form_url(form: PostedForm) -> str:
-    """Return the URL of the page that a form gives.
+    """Return the URL of the page that sending a form leads to.
 
     >>> posted_form_url(PostedForm("http://a.test/search.php?f=1", "q=flood"))
     'http://a.test/search.php?f=1&__wb_method=POST&q=flood'
@@ -340,7 +341,7 @@ def posted_form_url(form: PostedForm) -> str:
 
 
 def posted_by(url: str) -> PostedForm | None:
-    """Return what is sent to get a page, None where its URL is not of a form.
+    """Return the form to send in order to get the page of a URL; None if the URL is not that of a posted form.
 
     >>> posted_by("http://a.test/search.php?f=1&__wb_method=POST&q=flood")
     PostedForm(target='http://a.test/search.php?f=1', body='q=flood')
@@ -350,7 +351,7 @@ def posted_by(url: str) -> PostedForm | None:
 
 
 def is_reserved(url: str) -> bool:
-    """Return whether a URL has the parameter that only forms may write.
+    """Return whether a URL has the query parameter that only posted forms may have (``__wb_method``).
 
     >>> is_reserved("/x?a=1&__wb_method=PUT"), is_reserved("/x?a__wb_method=1")
     (True, False)

@@ -1,4 +1,4 @@
-"""Define web objects: the posts, comments and articles of a page, with authors and dates."""
+"""Web objects: the posts, comments and articles of a page, with authors and dates."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody named on a page; ``url`` is an absolute profile URL, or None where there is no link."""
+    """Somebody named on a page; ``url`` is the absolute URL of a profile, None if the name is no link."""
 
     name: str
     url: str | None = None
@@ -15,7 +15,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An absolute URL as a value: an image, a permalink, the parent of a reply."""
+    """An absolute URL as the value of a property: an image, a permalink, the parent of a reply."""
 
     url: str
 
@@ -27,12 +27,12 @@ Value = str | int | float | datetime | Person | Reference
 class WebObject:
     """One object of a page (ARCOMEM, section 3.1).
 
-    ``iri`` is stable: the same object met under another URL or in another capture has the same one.
-    ``type`` is an object type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...).
-    ``properties`` maps property names (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more
-    values in document order; absent ones have no entry. Datetimes are aware; their
-    offset is the one that the page names, else that of the application's zone, so that their day is the one shown.
-    ``part_of`` is the IRI of what holds the object (thread, post, page), or None.
+    ``iri`` is stable: the same object under another URL, or in another capture, has the same IRI. ``type`` is an object
+    type of the knowledge base (``post``, ``reply``, ``comment``, ``article``, ``page``, ...). ``properties`` maps names
+    (``title``, ``author``, ``date``, ``body``, ``url``, ...) to one or more values in document order; a property
+    without value has no entry. Datetimes are aware, with the offset that the page names, else that of the application's
+    time zone, so that their day is the one shown. ``part_of`` is the IRI of the thread, post or page that contains the
+    object, or None.
     """
 
     iri: str
@@ -44,7 +44,7 @@ class WebObject:
     """The properties that no action of the knowledge base found, with what they were inferred from."""
 
     def first(self, name: str) -> Value | None:
-        """Return the first value of a property, or None where it is absent.
+        """Return the first value of a property, None if it has none.
 
         >>> WebObject("urn:x", "post", "http://a.test/", {"title": ("Hello",)}).first("title")
         'Hello'
@@ -55,10 +55,10 @@ class WebObject:
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container of a page's objects that is no object of its own: a thread, and the forum it is in.
+    """A container of a page's objects that is no object itself: a thread, or the forum that holds it.
 
-    ``type`` is an object type of the knowledge base (``thread``, ``forum``). ``title`` is empty where the page does
-    not tell it. ``part_of`` is the IRI of the container that holds this one, or None.
+    ``type`` is an object type of the knowledge base (``thread``, ``forum``). ``title`` is empty if the page does not
+    give it. ``part_of`` is the IRI of the container that holds this one, or None.
     """
 
     iri: str

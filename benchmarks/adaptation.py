@@ -64,7 +64,7 @@ class Plan:
 
 
 def rows(plan: Plan, known: Known, site: RecordedSite, methods: Sequence[Method | Peer], folder: Path) -> Iterator[Row]:
-    """Measure one pair of themes by each method; ``folder`` is for this alone and need not exist.
+    """Measure one pair of themes by each method; ``folder`` is for this call alone and need not exist.
 
     Other libraries always read recorded pages, and remember no URLs.
     """
@@ -179,7 +179,7 @@ def main() -> None:
 def _prepared(
     site: RecordedSite, arguments: argparse.Namespace, made: dict[str, RecordedSite], folder: Path
 ) -> RecordedSite:
-    """Return a site as it was recorded or, made once, with texts that repeat one another."""
+    """Return a site as it was recorded, or a copy, made once, with added texts that repeat."""
     if not arguments.repeated:
         return site
     if site.name not in made:
@@ -188,7 +188,7 @@ def _prepared(
 
 
 def _told(row: Row) -> str:
-    """Return a row as a line of progress."""
+    """Return a row as a line that reports progress."""
     return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 

@@ -1,12 +1,12 @@
-"""Reads pages of real articles, and scores their texts, titles, authors and dates beside those of other libraries.
+"""Read pages of real articles, and compare texts, titles, authors and dates with the results of other libraries.
 
     python -m benchmarks.articles [ARTICLES_DIR] [--world NAME ...] [--method NAME ...] --json FILE
 
-ARTICLES_DIR (default: ``../shared/corpora/articles``) holds a folder for each world, with ``truth.json.gz`` and
-``pages.tar.xz``, and beside them a scorer ``score.py``, which is run as a process. Each page is parsed and read once by
-each method, as if it had been fetched now; ``ms_per_page`` is processor time, parsing included. The result for a page
-is its first object that is no comment and has a text. The rows of one method are those of all pages and, for ``ours``,
-those of the pages of each recognised application.
+ARTICLES_DIR (default: ``../shared/corpora/articles``) has a folder for each world, with ``truth.json.gz`` and
+``pages.tar.xz``, and a scorer ``score.py``, which is run as a process. Each method parses and reads every page once, as
+if it had been fetched now; ``ms_per_page`` is processor time including parsing. The result for a page is its first
+object with a text that is no comment. Each method has a row for all pages; ``ours`` also has a row for each recognised
+application.
 """
 
 import argparse
@@ -64,14 +64,14 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Annotated pages: the folder that holds their truth, and the one they are unpacked into."""
+    """Annotated pages: the folder with their truth, and the one into which they are unpacked."""
 
     name: str
     folder: Path
     unpacked: Path
 
     def pages(self) -> Iterator[tuple[str, Page]]:
-        """Yield the pages by the names that the truth knows them by; most of these are their URLs."""
+        """Yield the pages with their names in the truth, which mostly are their URLs."""
         with (self.unpacked / "index.jsonl").open(encoding="utf-8") as lines:
             for row in map(json.loads, lines):
                 name = str(row["url"])

@@ -1,12 +1,12 @@
-"""Crawls magazines whose pages scripts make, by http, in the browser, and as a crawl decides by itself.
+"""Crawl magazines whose pages are made by scripts: by HTTP, in the browser, and by the crawl's own choice.
 
     python -m benchmarks.browser [--site NAME ...] [--method NAME ...] [--keep FOLDER] --json FILE
 
-Each magazine is made from a seed and served on loopback; what a crawl extracts is compared with its articles. ``pages``
-are those of the crawl, ``rendered`` those with a document as a browser left it, ``bytes_differing`` the responses that
-the archive has otherwise than they were sent. Processor time and memory are those of all processes, the browser among
-them. ``wall_ratio`` and ``cpu_ratio`` are what the browser takes that looks at all pages, over what the crawl's own
-choice takes. The row of a crawl that failed names the failure, and the exit code is 1.
+Each magazine is generated from a seed and served on loopback; the extracted objects are compared with its articles.
+``pages`` counts those of the crawl, ``rendered`` those with a rendered document, ``bytes_differing`` the responses that
+the archive has otherwise than they were sent. Processor time and memory include the browser. ``wall_ratio`` and
+``cpu_ratio`` compare rendering every page with the crawl's own choice. If a crawl fails, its row names the failure, and
+the exit code is 1.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def measure(magazine: Magazine, method: Method, folder: Path) -> dict[str, Cell]
 
 
 def blocks(archive: Path) -> list[tuple[str, str, bytes]]:
-    """Return kind, URL and block of all records, read by warcio, not by the code that wrote them."""
+    """Return kind, URL and block of all records, read by warcio and not by the code that wrote them."""
     found = []
     for file in sorted(archive.glob("*.warc.gz")):
         with file.open("rb") as stream:
@@ -109,14 +109,14 @@ def blocks(archive: Path) -> list[tuple[str, str, bytes]]:
 
 
 def differing(recorded: Sequence[tuple[str, str, bytes]], passed: Sequence[Sent]) -> int:
-    """Return how many responses of the archive are none that were sent, each counted as often as it was sent."""
+    """Return how many archived responses do not equal a sent one, each sent response being matched once."""
     sent = Counter((each.url, each.answer) for each in passed)
     kept = Counter((url, block) for kind, url, block in recorded if kind == "response")
     return (kept - sent).total()
 
 
 def ratios(all_by_browser: Mapping[str, Cell] | None, own: Mapping[str, Cell]) -> dict[str, Cell]:
-    """Return how many times as long, and as much processor time, the browser takes that looks at all pages."""
+    """Return the ratios of wall and processor time of rendering every page to those of the crawl's own choice."""
     pairs = (("wall_ratio", "seconds"), ("cpu_ratio", "cpu_seconds"))
     costs = ((name, (all_by_browser or {}).get(cell), own.get(cell)) for name, cell in pairs)
     return {name: round(float(whole) / float(part), 2) for name, whole, part in costs if whole and part}

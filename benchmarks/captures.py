@@ -1,17 +1,17 @@
-"""Measures how fast the captures of an archive are gone through, beside FastWARC alone, and how much memory that takes.
+"""Measure how fast the captures of an archive are iterated, compared with FastWARC alone, and the memory it takes.
 
     python -m benchmarks.captures [--captures N] [--writers N] [--quick] [--folder FOLDER] --json FILE
 
-WARC files are made as so many writers make them at once, each record a gzip member: a page of two kilobytes, its
-request and its metadata. ``--quick`` makes 20,000 captures, else there are a million. FOLDER keeps them for another
-run. Each row is measured in a process of its own, ``per_second`` by its processor time:
+WARC files are written as by N concurrent writers, each record a gzip member: a page of two kilobytes with its request
+and metadata. ``--quick`` writes 20,000 captures instead of a million. FOLDER keeps them for another run. Each row is
+measured in a process of its own, ``per_second`` by its processor time:
 
-- ``fastwarc: records``: every record is met, nothing is asked of it.
-- ``fastwarc: answers read``: URL, date and block of each answer are read, file by file.
-- ``source``: the captures in the order of time, with URL, date, status, method and place, opening included.
-- ``source: again``: the same once more from an open source.
-- ``source: by record``, ``source: exchanges``, ``source: pages``: so many captures looked up, and read, each with its
-  request, or as a page.
+- ``fastwarc: records``: every record is visited, nothing is read.
+- ``fastwarc: answers read``: URL, date and block of each response are read, file by file.
+- ``source``: captures in order of time, with URL, date, status, method and place, including opening.
+- ``source: again``: the same once more with an open source.
+- ``source: by record``, ``source: exchanges``, ``source: pages``: captures looked up, and read with the request, or as
+  a page.
 """
 
 import argparse
@@ -168,14 +168,14 @@ MEASURED: Mapping[str, Callable[[Path], tuple[int, float]]] = {
 
 
 def measured(what: str, folder: Path) -> Row:
-    """Return one row; for a process that does nothing else."""
+    """Return one row. The process must do nothing else."""
     captures, seconds = MEASURED[what](folder)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"what": what, "captures": captures, "per_second": captures / seconds, "peak_mib": peak}
 
 
 def measure(folder: Path) -> list[Row]:
-    """Return a row for each thing that is measured over the archive in a folder."""
+    """Return the rows for the archive in a folder."""
     rows = []
     for what in MEASURED:
         with ProcessPoolExecutor(1, get_context("spawn")) as process:

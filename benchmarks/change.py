@@ -16,24 +16,51 @@ With ``--priors`` every second page is new on its site, and the others have been
 ``templates`` pages of one row of the table are alike, in ``sitemap`` a frequency is stated that is right for half of
 all pages; of real ones the documents of one service are a site, and services are in one half or the other. With
 ``--budgets`` downloads are divided over pages. With ``--kills`` a schedule of real crawls is killed so many times
-instead, and what is lost or doubled counted
-(``benchmarks.scheduled``). With ``--times`` sites of loopback are crawled again, and estimates of how long that takes
-compared with how long it took (``benchmarks.crawl_times``).
+instead, and what is lost or doubled counted (``benchmarks.scheduled``).
+
+With ``--times`` sites on loopback are crawled again. The first crawl of a class of sites learns what there is; each
+later one is estimated from the log of all before it. ``seconds`` is their median duration, ``uneven`` by how much the
+longest exceeds the shortest, which shows how even the machine is. ``ours`` simulates the queues of polite crawls at the
+paces in the log, and adds what the former crawl took around its visits; ``paper`` is the estimate of the paper on
+changes of the Web of Data from the same mean times. Both are given as the deviation from the duration of each crawl,
+the median and the largest. ``process`` is how long starting and ending a process takes beside that, in seconds,
+``load`` the load of the machine.
 """
 
 import argparse
 import gzip
+import json
 import math
+import os
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median
+from threading import Thread
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aahcrawler.layout import SUMMARY
+from aahcrawler.revisits.change_log import visits
+from aahcrawler.revisits.crawl_time import (
+    SLOTS,
+    SiteLoad,
+    around_seconds,
+    packed_seconds,
+    simulated_seconds,
+    site_loads,
+    warm_up_seconds,
+)
 from aahcrawler.revisits.rate_priors import KnownPage
 from aahcrawler.revisits.revisit_policies import (
     ChangeStates,
@@ -48,10 +75,150 @@ from aahcrawler.revisits.revisit_policies import (
     StormCrawler,
     Window,
 )
+from aahcrawler.urls import queue_of
 from benchmarks.change_budgets import TracedPage, budget_rows, prior_rows, stated_of
-from benchmarks.crawl_times import CLASSES, timed
 from benchmarks.results import Row, report
 from benchmarks.scheduled import killed
+
+_ICD: Final = """\
+id: timed
+contact: test@example.org
+seeds: {seeds}
+topic: {{keywords: [harbour, market, school]}}
+politeness: {{delay: {delay}, delay_factor: 0}}
+traps: {{pages: 0, duplicates: follow, soft_404: ignore}}
+network: {{allow_private: true}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """A site of so many pages, each of which is answered after a pause in seconds.
+
+    Where they are ``unequal``, of five that follow one another the longest waits five times as long, and is five times
+    as large, as the shortest; the mean is the same. With ``validators`` pages have an ETag, and a recrawl gets 304s.
+    """
+
+    number: int
+    pause: float
+    unequal: bool = False
+    validators: bool = False
+
+    def share(self, path: str) -> float:
+        """Return the pause and size of a page, as a part of the mean."""
+        number = path.lstrip("/")
+        return (1 + (int(number) if number.isdecimal() else 0) % 5) / 3 if self.unequal else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """Sites that are crawled together, and the delay between two fetches, in seconds."""
+
+    sites: Sequence[Pages]
+    delay: float
+
+
+CLASSES: Final[Mapping[str, Class]] = {
+    "one site, slow answers": Class([Pages(25, 0.4)], 0.2),
+    "one long site among short ones": Class([Pages(40, 0.05), *[Pages(5, 0.05)] * 5], 0.3),
+    "sites of a size": Class([Pages(15, 0.2)] * 4, 0.5),
+    "many small sites": Class([Pages(4, 0.1)] * 40, 0.5),
+    "few large sites": Class([Pages(100, 0.02)] * 2, 0.1),
+    "a slow server": Class([Pages(8, 1.5), Pages(8, 1.5)], 0.1),
+    "delays that dominate": Class([Pages(7, 0.01)] * 6, 2.0),
+    "mixed sites": Class([Pages(30, 0.05), Pages(6, 1.0), *[Pages(8, 0.2)] * 3, *[Pages(2, 0.02)] * 10], 0.3),
+    "pages of unequal size": Class([Pages(20, 0.3, unequal=True)] * 3, 0.2),
+    "pages that have not changed": Class([Pages(30, 0.1, validators=True)] * 2, 0.2),
+}
+
+
+def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
+    """Crawl a class of sites repeatedly, and compare the durations with their estimates."""
+    seconds = 0.0
+    took, ours, paper, loads_beside, processes = (list[float]() for _ in range(5))
+    with ExitStack() as served:
+        ports = [served.enter_context(_site(pages)) for pages in wanted.sites]
+        seeds = [f"http://127.0.0.1:{port}/" for port in ports]
+        (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
+        for number in range(2 + rounds):
+            seen = list(visits(folder / "crawls" / "timed")) if number > 1 else []
+            loads, around = site_loads(seen, queue_of), around_seconds(seen, number, seconds)
+            seconds, beside = _crawl(folder)
+            if loads:
+                took.append(seconds)
+                beside_queues = warm_up_seconds(seen, queue_of) + (around or 0.0)
+                ours.append((beside_queues + simulated_seconds(loads.values())) / seconds - 1)
+                processes.append(beside)
+                paper.append(packed_seconds(_as_paper(loads, wanted.delay), SLOTS) / seconds - 1)
+                loads_beside.append(os.getloadavg()[0])
+    return {
+        "class": name,
+        "urls": sum(load.urls for load in loads.values()),
+        "crawls": rounds,
+        "seconds": round(median(took), 1),
+        "uneven": f"{max(took) / min(took) - 1:.0%}",
+        "ours": f"{median(ours):+.0%}",
+        "worst": f"{max(ours, key=abs):+.0%}",
+        "paper": f"{median(paper):+.0%}",
+        "paper_worst": f"{max(paper, key=abs):+.0%}",
+        "process": round(median(processes), 1),
+        "load": round(median(loads_beside), 1),
+    }
+
+
+def _as_paper(loads: Mapping[str, SiteLoad], delay: float) -> Iterator[SiteLoad]:
+    """Yield loads with the assumptions of the paper: the delay is the definition's, and nothing else takes time."""
+    return (replace(load, pace=load.download + delay) for load in loads.values())
+
+
+def _crawl(folder: Path) -> tuple[float, float]:
+    """Run a crawl; return its duration in seconds, and that of its process beyond the crawl."""
+    began = time.monotonic()
+    command = [sys.executable, "-m", "aahcrawler.cli", "crawl", "icd.yaml"]
+    subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=True)
+    seconds = float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
+    return seconds, time.monotonic() - began - seconds
+
+
+class _Page(BaseHTTPRequestHandler):
+    def __init__(self, pages: Pages, *arguments: object) -> None:
+        self._pages = pages
+        super().__init__(*arguments)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        """Answer after a pause: the front page leads to all others."""
+        share, number = self._pages.share(self.path), self._pages.number
+        time.sleep(self._pages.pause * share)
+        etag = f'"{self.path}"'
+        if self._pages.validators and self.headers.get("If-None-Match") == etag:
+            self.send_response(304)
+            self.send_header("ETag", etag)
+            self.end_headers()
+            return
+        links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(1, number)) * (self.path == "/")
+        told = "<p>A ship came in.</p>" * round(30 * share)
+        body = f"<title>News</title><h1>News of the harbour {self.path}</h1>{told}<ul>{links}</ul>".encode()
+        self.send_response(404 if self.path == "/robots.txt" else 200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(body)))
+        if self._pages.validators:
+            self.send_header("ETag", etag)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _site(pages: Pages) -> Iterator[int]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Page, pages)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield server.server_address[1]
+        finally:
+            server.shutdown()
+
 
 SPAN: Final = 3 * 365.0
 _RATES: Final = (
@@ -69,7 +236,7 @@ Trace = NDArray[np.float64]
 
 
 def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return pages that change at a constant rate."""
+    """Return change times of pages that change at a constant rate."""
     shares = np.array([number for *_, number in _RATES], dtype=float)
     found = []
     for kind in random.choice(len(_RATES), pages, p=shares / shares.sum()):
@@ -79,7 +246,7 @@ def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
 
 
 def bursty(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return pages that are quiet for 10 to 180 days and then change several times within half a day to ten days."""
+    """Return change times of pages that are quiet for 10 to 180 days, then change several times within days."""
     found = []
     for _ in range(pages):
         quiet, lasting, rate = np.exp(random.uniform(np.log([10, 0.5, 0.5]), np.log([180, 10, 10])))
@@ -94,7 +261,7 @@ def bursty(random: np.random.Generator, pages: int) -> list[Trace]:
 
 
 def periodic(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return pages that change once in a day, a week, a fortnight, a month or a quarter, nearly on time."""
+    """Return change times of pages that change daily, weekly, fortnightly, monthly or quarterly, nearly on time."""
     found = []
     for period in random.choice([1, 7, 14, 30.4, 91.3], pages):
         times = np.arange(random.uniform(0, period), SPAN, period)
@@ -115,7 +282,7 @@ def traces(path: Path) -> list[Trace]:
 
 
 def prior_worlds(random_seeds: Sequence[int], number: int) -> Iterator[tuple[str, list[list[TracedPage]]]]:
-    """Yield worlds of pages that know their siblings: name, and pages by seed."""
+    """Yield worlds of pages with known siblings: the name, and the pages by seed."""
     shares = np.array([each for *_, each in _RATES], dtype=float)
     steady = [poisson(np.random.default_rng(seed), number) for seed in random_seeds]
     rows = [np.random.default_rng(seed).choice(len(_RATES), number, p=shares / shares.sum()) for seed in random_seeds]
@@ -144,7 +311,7 @@ def _of_site(changes: Trace) -> TracedPage:
 
 
 def services(path: Path, half: int | None) -> list[TracedPage]:
-    """Return the documents of ``traces``, each of the site of its service; of one half of all services, or of all."""
+    """Return the documents in ``traces``, each with its service as its site: of one half of the services, or of all."""
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -176,7 +343,7 @@ def _budgets(options: argparse.Namespace) -> Iterator[Row]:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a policy found of some pages."""
+    """What a policy achieved on some pages: changes made, changes seen, and downloads."""
 
     made: int
     seen: int
@@ -249,7 +416,7 @@ def outcome(pages: Sequence[Trace], policies: Policies, knob: float = 1.0) -> Ou
 
 
 def at_downloads(pages: Sequence[Trace], policies: Policies, downloads: int) -> Outcome:
-    """Return the outcome of a policy whose knob is set so that it makes about so many visits, within 2 %."""
+    """Return the outcome of a policy with the knob set so that it makes about so many visits (within 2 %)."""
     least, most = 0.01, 100.0
     found = outcome(pages, policies)
     for _ in range(12):
@@ -265,7 +432,7 @@ def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
     """Yield a row for each policy and number of visits: means over seeds, and half the width of their interval."""
     budgets = [outcome(pages, _gold).downloads for pages in seeds]
     for policy, make in POLICIES.items():
-        for visits, share in (("own", 0.0), ("as gold", 1.0), ("a third", 1 / 3)):
+        for given, share in (("own", 0.0), ("as gold", 1.0), ("a third", 1 / 3)):
             found = [
                 at_downloads(pages, make, round(budget * share)) if share else outcome(pages, make)
                 for pages, budget in zip(seeds, budgets, strict=True)
@@ -275,7 +442,7 @@ def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
             yield {
                 "trace": name,
                 "policy": policy,
-                "visits": visits,
+                "visits": given,
                 "recall": round(float(np.mean([each.recall for each in found])), 3),
                 "precision": round(float(np.mean([each.precision for each in found])), 3),
                 "f1": round(float(f1.mean()), 3),

@@ -1,4 +1,4 @@
-"""What priors and budgets bring: pages that know their siblings, and downloads divided over pages by an objective."""
+"""The effect of priors and budgets: pages with known siblings, and downloads divided over pages by an objective."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class TracedPage:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What visits found of some pages."""
+    """What visits achieved on some pages: changes made, changes seen, and downloads."""
 
     made: int
     seen: int
@@ -43,7 +43,7 @@ class Found:
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of the changes seen of those made, and of those seen for each download."""
+        """The harmonic mean of recall and of changes seen for each download."""
         return 2 * self.seen / (self.made + self.downloads)
 
 

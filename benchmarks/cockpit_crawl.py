@@ -243,7 +243,7 @@ def _take(writers: _Writers, page: InventedPage, stats: Stats) -> str:
     with BytesIO(_response(page)) as response:
         exchange = _exchange(page, response)
         capture = writers.warc.write(
-            exchange, Identified("text/html", "en"), original=original, metadata=metadata.write(told)
+            exchange, Identified("text/html", "en"), original=original, metadata=metadata.write_metadata(told)
         )
         writers.history.add(HistoryRecord.of(capture, exchange, page.shape.crawl, original=original, metadata=told))
     described = _description(page, capture, None if former is None else former.record_id)

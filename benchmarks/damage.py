@@ -1,9 +1,8 @@
-"""Redesigns a recorded site in steps: the same content in another template, the same one on all of its pages.
+"""Redesign a recorded site in steps: the same content in another template, consistently on all of its pages.
 
-A seed gives an endless row of steps; as many as are asked for are done one after the other, so that each further one
-adds to the damage of those before it. Ten are a heavy redesign: most classes and ids have other names, attributes have
-changed places, elements have other names, wrappers came and went, and parts stand in another order. No text is lost or
-torn, and URLs of links stay as they are, so the scorer's ground truth still holds.
+A seed defines an endless sequence of steps, each applied on top of those before. Ten are a heavy redesign: most classes
+and ids are renamed, attributes are swapped, elements are renamed, wrapped, unwrapped and reordered. No text is lost or
+split, and the URLs of links are kept, so the scorer's ground truth still holds.
 """
 
 import random
@@ -80,24 +79,24 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The decisions of one step: the same question has the same answer on every page."""
+    """The random decisions of one step; the same question gets the same answer on every page."""
 
     seed: int
     number: int
     change: Change
 
     def draw(self, *about: str) -> float:
-        """Return a number in [0, 1) that is as good as random."""
+        """Return a pseudo-random number in [0, 1), determined by ``about``."""
         key = "\n".join((str(self.seed), str(self.number), self.change, *about))
         return int.from_bytes(blake2b(key.encode(), digest_size=6).digest()) / 2**48
 
     def pick(self, options: Sequence[str], *about: str) -> str:
-        """Return one of several."""
+        """Return one of several options, determined by ``about``."""
         return options[int(self.draw("pick", *about) * len(options))]
 
 
 def shape(element: HtmlElement) -> str:
-    """Return the shape that equal elements on all pages of a site share.
+    """Return a text that is equal for corresponding elements on all pages of a site.
 
     >>> from lxml.html import fromstring
     >>> shape(fromstring('<div id="post_12" class="post even">x</div>'))
@@ -173,7 +172,7 @@ def _renamed_part(draft: Draft, part: str) -> str:
 
 
 def swap_attributes(tree: HtmlElement, draft: Draft) -> None:
-    """Let ids and classes change places, or stand in attributes of data."""
+    """Swap ids and classes, or move them to data attributes."""
     for element in tree.iter("*"):
         identity, classes = element.get("id"), element.get("class")
         drawn = draft.draw(shape(element))
@@ -211,7 +210,7 @@ def _own_parts(element: HtmlElement, names: frozenset[str]) -> list[HtmlElement]
 
 
 def add_wrappers(tree: HtmlElement, draft: Draft) -> None:
-    """Put elements of the template, or all that is within them, into another element."""
+    """Wrap elements of the template, or their contents, in another element."""
     for element in list(tree.iter(*_BLOCKS, *_HOLDERS)):
         drawn = draft.draw(shape(element))
         if not is_styled(element) or drawn >= 0.25 or element.getparent() is None:
@@ -235,7 +234,7 @@ def _wrap_outside(element: HtmlElement, wrapper: HtmlElement) -> None:
 
 
 def remove_wrappers(tree: HtmlElement, draft: Draft) -> None:
-    """Take out elements that hold nothing but one other element of the template."""
+    """Unwrap elements of the template that contain only one other element."""
     for element in list(tree.iter(*_LOOSE)):
         parent, drawn = element.getparent(), draft.draw(shape(element))
         if parent is None or drawn >= 0.6 or len(element) != 1 or (element.text or "").strip():
@@ -247,7 +246,7 @@ def remove_wrappers(tree: HtmlElement, draft: Draft) -> None:
 
 
 def reorder(tree: HtmlElement, draft: Draft, layout: Layout) -> None:
-    """Swap neighbours, unless both hold a part of an author's text, or are within it."""
+    """Swap neighbouring elements, unless both contain a part of an author's text, or are within it."""
     for parent in list(tree.iter(*_PARENTS)):
         if (parent.text or "").strip() or any((child.tail or "").strip() for child in parent):
             continue
@@ -268,7 +267,7 @@ def _differ(one: HtmlElement, other: HtmlElement) -> bool:
 
 
 def change(tree: HtmlElement, draft: Draft, truth: Truth) -> None:
-    """Do one step to a page whose content is known."""
+    """Apply one step to a page whose content is known."""
     match draft.change:
         case Change.CLASSES:
             rename_classes(tree, draft)
@@ -290,7 +289,7 @@ def change(tree: HtmlElement, draft: Draft, truth: Truth) -> None:
 
 
 def drafts(seed: int, kinds: Sequence[Change] = tuple(Change)) -> Iterator[Draft]:
-    """Yield the steps of a redesign without end: every change of ``kinds`` comes once before any comes again."""
+    """Yield the endless steps of a redesign; every change of ``kinds`` occurs once before any occurs again."""
     drawn = random.Random(seed)
     number = 0
     while True:

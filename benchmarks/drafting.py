@@ -1,9 +1,9 @@
-"""Measures what a first draft of an application's file reads of a whole site, of which it was given a few pages.
+"""Measure what a first draft of an application's file, made from a few pages, reads of the whole site.
 
     python -m benchmarks.drafting SITES_DIR [--site app/theme] [--contents N] [--lists N] --json FILE
 
-The draft is one for the site alone (``aah kb new --site``), so that it is recognised whatever else is known. It is
-given the pages with most objects and the first lists; what it reads of all recorded pages is scored as a crawl's is.
+The draft is for this site only (``aah kb new --site``), so that it is recognised whatever else is known. It is made
+from the pages with most objects and the first lists; its results on all recorded pages are scored like a crawl's.
 """
 
 import argparse
@@ -26,7 +26,7 @@ NAME = "Drafted"
 
 
 def given(site: RecordedSite, contents: int, lists: int) -> Given:
-    """Return the pages of a site with most objects, no two of them the same in another form, and its first lists."""
+    """Return the pages of a site with most objects, without duplicates in another form, and its first lists."""
     pages = {page.url: page for page in site_pages(site)}
     with (site.folder / "pages.jsonl").open(encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if row["url"] in pages and not row.get("dup_of")]

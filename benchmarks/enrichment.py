@@ -1,15 +1,15 @@
-"""What annotators find of what was planted in worlds of made-up texts, how fast, and in how much memory.
+"""Measure precision, recall, speed and memory of annotators on generated texts with planted annotations.
 
     python -m benchmarks.enrichment --json FILE [--step NAME ...] [--seeds 20] [--documents 200]
 
-Each step is run in a process of its own, over worlds that were kept aside (``enrichment_world.py``); with
-``--building``, over those that annotators may be built by. ``precision``, ``recall`` and ``f1`` are means over the
-worlds, ``interval`` is the half width of the 95 % confidence interval of f1 (Student's t); a step that says nothing in
-a language has no precision there. ``docs_per_second`` is of processor time, of all languages together, and ``peak_mib``
-of the whole process, with the world.
+Each step runs in a process of its own, on held-out worlds (``enrichment_world.py``); with ``--building``, on the worlds
+with which annotators may be developed. ``precision``, ``recall`` and ``f1`` are means over worlds, ``interval`` is the
+half width of f1's 95 % confidence interval (Student's t); a step without results in a language has no precision there.
+``docs_per_second`` is per processor time, over all languages, ``peak_mib`` that of the whole process with the world.
 """
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -20,16 +20,17 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
+from random import Random
 from statistics import fmean, stdev
 
+from PIL import ExifTags, Image, ImageDraw, ImageFilter
 from scipy.special import stdtrit
 
 from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
-from benchmarks.enrichment_pictures import PlantedPicture, pictures
 from benchmarks.enrichment_world import Planted, World, world
 from benchmarks.process_memory import run
 from benchmarks.results import Row, report
-from offline.enrichment.annotator import Annotator, CollectionAnnotator
+from offline.enrichment.annotator import Annotator, CollectionAnnotator, Medium
 from offline.enrichment.conversations import Conversations
 from offline.enrichment.entity_annotator import EntityAnnotator
 from offline.enrichment.events import Events, JoinedEvents
@@ -41,6 +42,80 @@ from offline.enrichment.related_texts import NearDuplicates, RelatedTexts
 from offline.enrichment.sentences import SentenceAnnotator, installed_models, sentences_in
 from offline.enrichment.topics import Topics
 
+SIZE = (480, 320)
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedPicture:
+    """A picture with the number of the one that it shows, and what its file says, as annotations are to say it."""
+
+    medium: Medium
+    shows: int
+    said: tuple[tuple[str, str], ...]
+
+
+def pictures(seed: int, number: int) -> Iterator[PlantedPicture]:
+    """Yield pictures of so many scenes, each once or up to four times; the same for the same seed."""
+    rng = Random(f"pictures-{seed}")
+    for scene in range(number):
+        drawn = _scene(rng)
+        for copy in range(rng.choice((1, 1, 2, 4))):
+            url = f"https://gallery{copy}.test/{scene}.jpg"
+            body, said = _saved(_changed(drawn, rng) if copy else drawn, rng)
+            yield PlantedPicture(Medium(url, f"urn:uuid:{scene}-{copy}", url, body), scene, tuple(sorted(said.items())))
+
+
+def _scene(rng: Random) -> Image.Image:
+    """Return something like a photograph: soft shapes on a ground that grows lighter."""
+    dark, light = sorted((rng.randrange(256), rng.randrange(256)))
+    picture = (
+        Image.linear_gradient("L").resize(SIZE).point([dark + (light - dark) * each // 255 for each in range(256)])
+    )
+    if rng.random() < 0.5:
+        picture = picture.transpose(Image.Transpose.FLIP_TOP_BOTTOM)
+    pen = ImageDraw.Draw(picture)
+    for _ in range(rng.randint(4, 14)):
+        left, top = rng.randrange(-40, SIZE[0]), rng.randrange(-40, SIZE[1])
+        box = (left, top, left + rng.randrange(30, 260), top + rng.randrange(30, 200))
+        (pen.ellipse if rng.random() < 0.5 else pen.rectangle)(box, fill=rng.randrange(256))
+    return picture.filter(ImageFilter.GaussianBlur(rng.uniform(0.5, 3))).convert("RGB")
+
+
+def _changed(picture: Image.Image, rng: Random) -> Image.Image:
+    """Return the picture as another site shows it: smaller or larger, brighter, or with a little cut off."""
+    scale = rng.uniform(0.3, 1.6)
+    changed = picture.resize((int(SIZE[0] * scale), int(SIZE[1] * scale)))
+    if rng.random() < 0.3:
+        by = rng.uniform(0.8, 1.2)
+        changed = changed.point([min(255, int(each * by)) for each in range(256)] * 3)
+    if rng.random() < 0.3:
+        edge = max(1, changed.width // 50)
+        changed = changed.crop((edge, edge, changed.width - edge, changed.height - edge))
+    return changed
+
+
+def _saved(picture: Image.Image, rng: Random) -> tuple[bytes, dict[str, str]]:
+    said = {"width": str(picture.width), "height": str(picture.height)}
+    exif = Image.Exif()
+    if rng.random() < 0.5:
+        day, hour = rng.randint(1, 28), rng.randrange(24)
+        exif.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = f"2016:05:{day:02} {hour:02}:15:00"
+        said["taken"] = f"2016-05-{day:02}T{hour:02}:15:00"
+    if rng.random() < 0.3:
+        degrees, minutes = rng.randrange(80), rng.randrange(60)
+        position: dict[int, object] = {
+            ExifTags.GPS.GPSLatitude: (float(degrees), float(minutes), 0.0),
+            ExifTags.GPS.GPSLatitudeRef: "S",
+            ExifTags.GPS.GPSLongitude: (float(degrees), float(minutes), 0.0),
+            ExifTags.GPS.GPSLongitudeRef: "E",
+        }
+        exif.get_ifd(ExifTags.IFD.GPSInfo).update(position)
+        said |= {"latitude": f"{-degrees - minutes / 60:.6f}", "longitude": f"{degrees + minutes / 60:.6f}"}
+    file = io.BytesIO()
+    picture.save(file, "JPEG", quality=rng.randint(40, 95), exif=exif)
+    return file.getvalue(), said
+
+
 _ALL = "all"
 _TIMEOUT = 3600
 _DOCUMENTS_FOR_SCENE = 8
@@ -49,7 +124,7 @@ _DOCUMENTS_FOR_SCENE = 8
 
 @dataclass
 class Count:
-    """How much was found rightly, how much was found at all, and how much there was to find."""
+    """The number of correct results, of all results, and of planted ones."""
 
     right: int = 0
     found: int = 0
@@ -57,12 +132,12 @@ class Count:
 
     @property
     def precision(self) -> float | None:
-        """The share of what was found that is right, None where nothing was found."""
+        """The correct share of the results, None without results."""
         return self.right / self.found if self.found else None
 
     @property
     def recall(self) -> float:
-        """The share of what was planted that was found."""
+        """The share of planted annotations that were found."""
         return self.right / self.planted if self.planted else 0.0
 
     @property
@@ -78,9 +153,9 @@ Scorer = Callable[[World, Sequence[Annotation]], Counts]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Annotators that are measured together: what each object is given to, and then all objects, in that order.
+    """Annotators that are measured together: those for single objects, then those for all objects, in that order.
 
-    ``given`` are kinds of annotations that collection annotators get as they were planted, since other steps find them.
+    Annotations of the kinds ``given`` are passed to the latter as they were planted, since other steps find them.
     """
 
     scorer: Scorer
@@ -123,9 +198,10 @@ def dates(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def same(*kinds: Kind) -> Scorer:
-    """Score by pairs of what means the same, all of what was planted of these kinds, by the IRIs of annotations.
+    """Score by pairs of planted annotations of these kinds that mean the same, compared by the IRIs of annotations.
 
-    What was not found is a group of its own. What is planted without a place is compared by its object.
+    An annotation that was not found is a group of its own. One that is planted without a place is matched by its
+    object.
     """
 
     def scored(within: World, annotations: Sequence[Annotation]) -> Counts:
@@ -145,7 +221,7 @@ def same(*kinds: Kind) -> Scorer:
 
 
 def topics(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score the first topic of each object: right where most objects of it are of the same planted topic (purity)."""
+    """Score the first topic of each object: correct if most of its objects have the same planted topic (purity)."""
     language = {each.object: each.language for each in within.objects}
     best: dict[str, Annotation] = {}
     for each in annotations:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.definition_bundle import packed, unpacked
+from aahcrawler.definition_bundle import pack_definition, unpack_definition
 from aahcrawler.frontier.registry import Definition
 from online_analysis.icd import IcdError
 from tests.crawl.crawling import write_icd
@@ -31,10 +31,10 @@ def test_a_definition_means_the_same_elsewhere(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).write_text(text, "utf-8")
-    icd, definition = packed(write_icd(home, "http://a.test/", text=ICD))
+    icd, definition = pack_definition(write_icd(home, "http://a.test/", text=ICD))
     for name in FILES:
         (home / name).unlink()
-    there = unpacked(definition, tmp_path / "there")
+    there = unpack_definition(definition, tmp_path / "there")
     assert there.meaning() == icd.meaning()
     assert (there.file_texts, there.posts) == (icd.file_texts, icd.posts)
     assert there.output == tmp_path / "there"
@@ -46,7 +46,7 @@ def test_what_has_not_travelled_is_not_read(tmp_path: Path) -> None:
     secret.write_text("harbour and dike", "utf-8")
     text = ICD.format(seeds='["http://a.test/"]', output="x").replace("../outside.txt", str(secret))
     with pytest.raises(IcdError, match=r"the file '.*secret.txt' does not exist"):
-        unpacked(Definition(text.encode()), tmp_path / "there")
+        unpack_definition(Definition(text.encode()), tmp_path / "there")
 
 
 def test_what_only_one_machine_has_is_refused_before_it_is_sent(tmp_path: Path) -> None:
@@ -56,4 +56,4 @@ def test_what_only_one_machine_has_is_refused_before_it_is_sent(tmp_path: Path) 
         (model / name).write_text("", "utf-8")
     text = ICD.partition("topic")[0] + "topic: {{keywords: [harbour]}}\nscoring: {{entity_model: model}}\n"
     with pytest.raises(IcdError, match=r"icd.yaml:5: scoring.entity_model: .* is not installed on other machines"):
-        packed(write_icd(tmp_path, "http://a.test/", text=text))
+        pack_definition(write_icd(tmp_path, "http://a.test/", text=text))

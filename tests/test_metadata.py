@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aahcrawler.metadata import Link, LinkType, Metadata, MetadataError, read, write
+from aahcrawler.metadata import Link, LinkType, Metadata, MetadataError, read_metadata, write_metadata
 from aahcrawler.webobject import Person, Reference, WebObject
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -35,13 +35,13 @@ LINKS = st.builds(Link, TEXTS, st.sampled_from(LinkType), TEXTS, st.none() | st.
     st.builds(Metadata, TEXTS, title=TEXTS, links=st.tuples(LINKS), objects=st.lists(OBJECTS, max_size=2).map(tuple))
 )
 def test_what_is_written_is_read_back(metadata: Metadata) -> None:
-    assert read(write(metadata)) == metadata
+    assert read_metadata(write_metadata(metadata)) == metadata
 
 
 def test_what_no_encoding_or_number_can_express_is_kept_as_far_as_it_goes() -> None:
-    assert read(write(Metadata(title="a\ud800b"))).title == "a?b"
+    assert read_metadata(write_metadata(Metadata(title="a\ud800b"))).title == "a?b"
     post = WebObject("http://a.test/#1", "post", "http://a.test/", {"rating": (float("inf"),)})
-    assert read(write(Metadata(objects=(post,)))).objects == (post,)
+    assert read_metadata(write_metadata(Metadata(objects=(post,)))).objects == (post,)
 
 
 def test_all_of_it_is_plain_json() -> None:
@@ -56,7 +56,7 @@ def test_all_of_it_is_plain_json() -> None:
         },
         "http://a.test/",
     )
-    said = json.loads(write(Metadata(score=0.0, relevant=False, priority=1.0, depth=2, objects=(post,))))
+    said = json.loads(write_metadata(Metadata(score=0.0, relevant=False, priority=1.0, depth=2, objects=(post,))))
     assert said == {
         "format": 1,
         "score": 0.0,
@@ -95,4 +95,4 @@ def test_all_of_it_is_plain_json() -> None:
 )
 def test_anything_else_is_refused(text: bytes) -> None:
     with pytest.raises(MetadataError):
-        read(text)
+        read_metadata(text)

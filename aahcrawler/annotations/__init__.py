@@ -1,4 +1,4 @@
-"""Annotations: what analysis says of web objects after they were captured, and where in their words it says so."""
+"""Annotations: what an analysis says about web objects after their capture, and on which words it rests."""
 
 from aahcrawler.annotations.annotation import REFINES, SAID_BY, Annotation, CaptureAnnotations, Kind, annotation_iri
 from aahcrawler.annotations.annotation_index import AnnotationIndex, Annotations, Named, annotations_of

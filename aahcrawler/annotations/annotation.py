@@ -1,9 +1,9 @@
-"""An annotation: one thing that an annotator says of a web object, and how it is written as N-Quads.
+"""An annotation: one statement of an annotator about a web object, and its form as N-Quads.
 
-They are written in segments of ``annotations``, a gzip member a graph, and nothing that was written is ever changed.
-Of a capture and an annotator the graph that was written last counts, whatever its version; of an annotator that goes by
-all objects together, those of the run that came to its end last. The terms are those of the Web Annotation Vocabulary
-and of PROV-O, as far as they have them.
+Annotations are written to segments in ``annotations``, one gzip member for each graph, and never changed. For each
+capture and annotator, the graph written last counts, whatever its version. Some annotators work on all objects
+together; of these, only the graphs of the last completed run count. The vocabulary is Web Annotation and PROV-O, as far
+as these have terms.
 """
 
 import re
@@ -54,14 +54,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One thing that an annotator says of one version of a web object.
+    """One statement of an annotator about one version of a web object.
 
-    ``object`` is the object's IRI, ``capture`` the id of the WARC record whose reading has that version. ``label`` is
-    shown to people: a name, a term, a title. ``iri`` is what is meant, the same in all objects that mean it, empty
-    where nothing can be told apart. ``start`` and ``end`` are offsets in characters of the object's text, -1 where the
-    annotation is of the object as a whole; ``quote`` are the words there, or else those that the annotation rests on.
-    ``confidence`` is from 0 to 1. ``annotator`` and ``version`` say what made it: a later version supersedes the
-    annotations of an earlier one. ``values`` are details by name, sorted, such as ``("polarity", "-0.41")``.
+    ``object`` is the object's IRI; ``capture`` is the id of the WARC record from whose reading this version comes.
+    ``label`` is shown to people: a name, a term, a title. ``iri`` identifies what is meant, and is equal for all
+    objects that mean the same; empty if that cannot be told. ``start`` and ``end`` are character offsets in the
+    object's text, -1 if the annotation is about the whole object; ``quote`` are the words there, or else the words that
+    the annotation rests on. ``confidence`` is in [0, 1]. ``annotator`` and ``version`` say what made it; annotations of
+    a later version supersede those of an earlier one. ``values`` are details, sorted by name, such as ``("polarity",
+    "-0.41")``.
     """
 
     object: str
@@ -79,14 +80,15 @@ class Annotation:
 
 
 class AnnotationsBusyError(Exception):
-    """Raised while another process writes annotations of a crawl; the message tells what to do."""
+    """Another process is writing annotations of the crawl; the message says what to do."""
 
 
 @contextmanager
 def annotating(crawl: Path) -> Iterator[Path]:
-    """Keep others from writing annotations of a crawl meanwhile; give their folder, which is made where it is missing.
+    """Hold the lock for writing annotations of a crawl; lend their folder, creating it if it is missing.
 
-    Crawls go on: they write none. Raise ``AnnotationsBusyError`` and ``OSError``.
+    A running crawl is not affected, as it writes no annotations. Raise ``AnnotationsBusyError`` if another process
+    holds the lock, and ``OSError``.
     """
     folder = crawl / ANNOTATIONS
     folder.mkdir(exist_ok=True)
@@ -113,11 +115,11 @@ _said: Final = attrgetter(*(each.name for each in fields(Annotation) if each.nam
 
 @dataclass(frozen=True, slots=True)
 class CaptureAnnotations:
-    """What one annotator says of the objects of one capture.
+    """All statements of one annotator about the objects of one capture: one graph.
 
-    ``given`` is a digest of the versions of objects that it was given there, ``made_at`` when it was, ISO 8601 in UTC.
-    ``run`` is empty unless the annotator goes by all objects of a crawl; then the end of its run is one without a
-    ``capture``.
+    ``given`` is a digest of the versions of objects that the annotator was given, ``made_at`` the time, ISO 8601 in
+    UTC. ``run`` identifies the run of an annotator that works on all objects of a crawl together, and is empty for
+    others. Such a run is completed by a graph with an empty ``capture``.
     """
 
     capture: str
@@ -162,13 +164,13 @@ class CaptureAnnotations:
 
 
 def annotation_iri(annotation: Annotation) -> str:
-    """Return the IRI of an annotation, which two of them share only where they say the same."""
+    """Return the IRI of an annotation: a digest of its content, so that only equal annotations share it."""
     said = "\0".join(map(str, _said(annotation)))
     return v.ANNOTATION + blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def stored_graph(graph: str) -> str:
-    """Return the graph that annotations have in a store, where later ones take the place of those before.
+    """Return the name of a graph in an RDF store, without the version, so that a later version replaces an earlier one.
 
     >>> stored_graph("urn:aahcrawler:annotations:7f1c:entities:dc5c4bf2")
     'urn:aahcrawler:annotations:7f1c:entities'
@@ -178,7 +180,7 @@ def stored_graph(graph: str) -> str:
 
 
 def annotated_capture(graph: str) -> str:
-    """Return the capture whose objects the annotations in a graph are of; empty for the end of a run.
+    """Return the capture whose objects a graph annotates; empty for the graph that completes a run.
 
     >>> annotated_capture("urn:aahcrawler:annotations:7f1c:entities:dc5c4bf2")
     'urn:uuid:7f1c'
@@ -188,26 +190,26 @@ def annotated_capture(graph: str) -> str:
 
 
 def rests_on(written: bytes, captures: Set[str]) -> bool:
-    """Return whether the statements of a graph say that anything in it is derived from one of some captures."""
+    """Return whether any statement of a graph is derived from one of these captures."""
     return not captures.isdisjoint(derived_from(written))
 
 
 def meant_in(written: bytes) -> frozenset[str]:
-    """Return the IRIs of what the annotations in a graph mean."""
+    """Return the IRIs of what the annotations in a graph mean (``Annotation.iri``)."""
     return frozenset(found.decode() for found in _MEANT.findall(written))
 
 
 def derived_from(written: bytes) -> frozenset[str]:
-    """Return the IRIs of the objects and captures that the annotations in a graph are derived from."""
+    """Return the IRIs of the objects and captures from which the annotations in a graph are derived."""
     return frozenset(found.decode() for found in _DERIVED.findall(written))
 
 
 def outlasts(written: bytes, taken: Set[str]) -> bool:
-    """Return whether a graph of a run says nothing of captures that are taken down, given what is ``taken`` with them.
+    """Return whether a graph of a run may stay when captures are taken down; ``taken`` are the IRIs that go with them.
 
-    Each of its annotations has to be of another object and to mean something else, or to stand on words of its own
-    object's text. Who answers whom
-    never outlasts a takedown: the name of who is answered is said by another page.
+    It may if each of its annotations is about another object, and either means something else or rests on words of its
+    own object's text. Annotations of conversations never stay: the name of the person who is answered stands on another
+    page.
     """
     try:
         said = read_annotations(written).annotations
@@ -222,12 +224,12 @@ def outlasts(written: bytes, taken: Set[str]) -> bool:
 
 
 def is_of_run(graph: str) -> bool:
-    """Say whether annotations rest on more objects than those of their capture."""
+    """Return whether a graph belongs to a run over all objects, so that it rests on more than its own capture."""
     return graph.count(":") > v.ANNOTATIONS.count(":") + 2
 
 
 def read_annotations(written: bytes) -> CaptureAnnotations:
-    """Return what the statements of one graph say. Raise ``ValueError`` where a value is none of its kind."""
+    """Parse a graph. Raise ``ValueError`` for an invalid value."""
     stated, graph = read_statements(written), graph_of(written)
     agent = stated.first(graph, v.ATTRIBUTED_TO) or ""
     name, version = stated.first(agent, v.NAME) or "", stated.first(agent, v.SOFTWARE_VERSION) or ""
@@ -245,7 +247,7 @@ def read_annotations(written: bytes) -> CaptureAnnotations:
 
 
 def _of(annotation: Annotation) -> Iterator[str]:
-    """Yield the statements of an annotation."""
+    """Yield the statements of an annotation, one N-Quads line each."""
     name = annotation_iri(annotation)
     subject, thing = iri(name), iri(annotation.object)
     target = thing

@@ -1,4 +1,4 @@
-"""The index of annotations, derived from their segments: what counts by now, by object, kind and what is meant."""
+"""The index of annotations, derived from their segments: those that count, by object, by kind and by meaning."""
 
 import json
 import sqlite3
@@ -76,9 +76,9 @@ _PUT: Final = "INSERT INTO annotation VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Who or what annotations of a kind mean: ``meant`` is its IRI, or its label where it has none.
+    """Something that annotations of a kind mean. ``meant`` is its IRI, or its label if it has no IRI.
 
-    ``objects`` counts the web objects that are said to speak of it, ``times`` the annotations.
+    ``objects`` is the number of web objects that speak of it, ``times`` the number of annotations.
     """
 
     meant: str
@@ -88,10 +88,9 @@ class Named:
 
 
 class Annotations:
-    """The annotations of a crawl that count, as an index that is asked has them.
+    """The annotations of a crawl that count, looked up in the index.
 
-    Where some objects are named ``within`` which they are looked for, those of others are left out of all that counts
-    or lists by kind.
+    If ``within`` names objects, only annotations of these are counted and listed by kind.
     """
 
     def __init__(self, base: sqlite3.Connection, within: Collection[str] | None = None) -> None:
@@ -105,11 +104,11 @@ class Annotations:
             self._shown, self._counted = _SHOWN + chosen_alone, _COUNTED + chosen_alone
 
     def __iter__(self) -> Iterator[Annotation]:
-        """Yield all, object by object, each in the order of its text."""
+        """Yield all annotations, object by object, in the order of the object's text."""
         return self._found("", (), "object.iri, start, end, kind, meant, unit.annotator, name")
 
     def by(self, annotators: frozenset[str]) -> Iterator[Annotation]:
-        """Yield those that would count if some annotators alone had said anything, object by object."""
+        """Yield the annotations of some annotators, object by object, as if there were no other annotators."""
         names = tuple(sorted(annotators))
         shown = _SHOWN_OF.format(marks := ", ".join("?" * len(names)))
         rows = self._base.execute(
@@ -119,17 +118,17 @@ class Annotations:
         return map(_annotation, rows)
 
     def of_object(self, iri: str) -> Iterator[Annotation]:
-        """Yield what is said of a web object, in the order of its text."""
+        """Yield the annotations of a web object, in the order of its text."""
         return self._found("AND object.iri = ?", (iri,), "unit.capture, start, end, kind, meant, unit.annotator, name")
 
     def of_capture(self, capture: str) -> Iterator[Annotation]:
-        """Yield what is said of the objects of a capture."""
+        """Yield the annotations of the objects in a capture."""
         return self._found(
             "AND unit.capture = ?", (capture,), "object.iri, start, end, kind, meant, unit.annotator, name"
         )
 
     def of_meant(self, kind: Kind, meant: str) -> Iterator[Annotation]:
-        """Yield the annotations of a kind that mean the same: by its IRI, or by its label where it has none."""
+        """Yield the annotations of a kind that mean ``meant``: an IRI, or a label if they have no IRI."""
         return self._found("AND kind = ? AND meant = ?", (kind, meant), "object.iri, start, end, unit.annotator, name")
 
     def of_kind(self, kind: Kind) -> Iterator[Annotation]:
@@ -137,12 +136,12 @@ class Annotations:
         return self._found("AND kind = ?", (kind,), "object.iri, start, end, unit.annotator, name")
 
     def beside_meant(self, beside: Kind, kind: Kind, meant: str) -> Iterator[Annotation]:
-        """Yield the annotations of a kind of those objects that speak of something."""
+        """Yield the annotations of kind ``beside`` of those objects that speak of ``meant``."""
         wanted = f"AND kind = ? AND annotation.object IN ({_OBJECTS_OF})"
         return self._found(wanted, (beside, kind, meant), "object.iri, start, end, unit.annotator, name")
 
     def meant_beside(self, beside: Kind, kind: Kind, meant: str, most: int) -> list[Named]:
-        """Return what annotations of a kind mean in those objects that speak of something, the most frequent first."""
+        """Return what annotations of kind ``beside`` mean in objects that speak of ``meant``, most frequent first."""
         rows = self._base.execute(
             f"{_COUNTS} {self._counted} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
             f"AND NOT (kind = ? AND meant = ?) {_BY_OBJECTS}",
@@ -151,42 +150,42 @@ class Annotations:
         return [Named(*row) for row in rows]
 
     def objects_by_meant(self, kind: Kind) -> Iterator[tuple[str, str]]:
-        """Yield each object with what annotations of a kind mean in it, each once."""
+        """Yield pairs of an object and what annotations of a kind mean in it, without repetitions."""
         rows = self._base.execute(f"SELECT object.iri, meant {self._shown} AND kind = ? ORDER BY meant", (kind,))
         for meant, found in groupby(map(tuple, rows), key=itemgetter(1)):
             yield from ((iri, meant) for iri in dict.fromkeys(iri for iri, _ in found))
 
     def one_of_meant(self, kind: Kind, meant: str) -> Annotation | None:
-        """Return one of the annotations of a kind that mean the same, whichever is found first; None without any."""
+        """Return any one of the annotations of a kind that mean ``meant``; None if there is none."""
         row = self._base.execute(
             f"{_COLUMNS} {self._shown} AND kind = ? AND meant = ? LIMIT 1", (kind, meant)
         ).fetchone()
         return None if row is None else _annotation(row)
 
     def media(self, annotator: str) -> Iterator[tuple[str, str, str]]:
-        """Yield what an annotator says of media: the capture, what is meant, and the details as JSON."""
+        """Yield the annotations that an annotator made of media: the capture, what is meant, and details as JSON."""
         yield from self._base.execute(
             f"SELECT unit.capture, meant, details {_SHOWN} AND kind = ? AND unit.annotator = ?",
             (Kind.MEDIUM, annotator),
         )
 
     def versions(self, annotator: str) -> tuple[str, ...]:
-        """Return the versions of an annotator whose annotations count."""
+        """Return the versions of an annotator with annotations that count."""
         rows = self._base.execute("SELECT DISTINCT version FROM unit WHERE annotator = ? AND is_shown", (annotator,))
         return tuple(sorted(str(version) for (version,) in map(tuple, rows)))
 
     def counts(self, kind: Kind, most: int = -1) -> list[Named]:
-        """Return what annotations of a kind mean, what most objects speak of first."""
+        """Return what annotations of a kind mean, by descending number of objects that speak of it."""
         return self.ranked(kind, most)[0]
 
     def ranked(self, kind: Kind, most: int) -> tuple[list[Named], int]:
-        """Return the first of ``counts``, and how many there are."""
+        """Return the first ``most`` of ``counts``, and how many there are in all."""
         asked = f"{_COUNTS}, count(*) OVER () {self._counted} AND kind = ? {_BY_OBJECTS}"
         rows = [*map(tuple, self._base.execute(asked, (kind, most)))]
         return [Named(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
     def kinds(self) -> dict[Kind, int]:
-        """Return how many annotations of each kind there are."""
+        """Return the number of annotations of each kind."""
         rows = self._base.execute(f"SELECT kind, count(*) {self._counted} GROUP BY kind ORDER BY kind")
         return {Kind(kind): count for kind, count in rows}
 
@@ -213,15 +212,15 @@ class AnnotationIndex(DerivedIndex[bytes]):
         self._crawl = crawl
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments."""
+        """Yield the segments of annotations."""
         yield from segment_sources(self._crawl / ANNOTATIONS, NQUADS, f"{ANNOTATIONS}/")
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
-        """Yield the statements of each graph."""
+        """Yield the graphs in a segment from offset ``begin``."""
         return segment_members(source, begin)
 
     def put(self, entry: bytes, source: int, place: int) -> None:
-        """Take in what an annotator says of a capture, or that its run has come to its end."""
+        """Add a graph: annotations of a capture, or the completion of a run."""
         self._put(read_annotations(entry), source, place)
 
     def _put(self, entry: CaptureAnnotations, source: int, place: int) -> None:
@@ -241,7 +240,7 @@ class AnnotationIndex(DerivedIndex[bytes]):
         self.base.executemany(_PUT, ((unit, *self._row(each)) for each in entry.annotations))
 
     def _end(self, entry: CaptureAnnotations) -> None:
-        """Have a run take the place of those before."""
+        """Let a completed run replace the annotator's earlier runs."""
         self._forget(_OTHER_RUNS, (entry.annotator, entry.run))
         self.base.execute("UPDATE unit SET is_shown = 1 WHERE annotator = ?", (entry.annotator,))
         self.base.execute("INSERT OR REPLACE INTO run VALUES (?, ?, ?)", (entry.annotator, entry.version, entry.run))
@@ -270,17 +269,20 @@ class AnnotationIndex(DerivedIndex[bytes]):
     # What those who write or load annotations ask
 
     def given(self, annotator: str, version: str) -> Iterator[tuple[str, str]]:
-        """Yield each capture that an annotator of this version has annotated, with the digest of what it was given."""
+        """Yield each capture that an annotator of this version has annotated, with the digest of its objects then."""
         yield from self.base.execute(
             "SELECT capture, given FROM unit WHERE annotator = ? AND version = ? AND run = ''", (annotator, version)
         )
 
     def has_run(self, annotator: str, version: str, run: str) -> bool:
-        """Return whether a run has come to its end, and none after it."""
+        """Return whether a run was completed and is the annotator's last completed run."""
         return self._shown_run(annotator) == (version, run)
 
     def is_shown(self, segment: str, place: int) -> bool:
-        """Return whether the graph at a byte of a segment, by its name in the crawl's folder, is one that counts."""
+        """Return whether the graph at byte ``place`` of a segment counts.
+
+        ``segment`` is its path in the crawl's folder.
+        """
         row = self.base.execute(
             "SELECT 1 FROM unit JOIN segment ON segment.id = unit.segment WHERE segment.name = ? AND place = ? "
             "AND is_shown",
@@ -289,7 +291,7 @@ class AnnotationIndex(DerivedIndex[bytes]):
         return row is not None
 
     def settled(self, segment: str) -> int:
-        """Return the byte of a segment before which all is settled: no run that may still end is there."""
+        """Return the offset in a segment before which no graph belongs to a run that may still be completed."""
         covered, waiting = self.base.execute(
             "SELECT covered, (SELECT min(place) FROM unit WHERE unit.segment = segment.id AND NOT is_shown) "
             "FROM segment WHERE name = ?",
@@ -299,7 +301,7 @@ class AnnotationIndex(DerivedIndex[bytes]):
 
 
 def _named(iri: str) -> bytes:
-    """Return the IRI of an annotation as it is kept, its digest alone; all of any other IRI."""
+    """Return an IRI as it is stored: of an annotation's IRI the digest alone, any other IRI whole."""
     try:
         return bytes.fromhex(iri.removeprefix(v.ANNOTATION))
     except ValueError:
@@ -308,7 +310,10 @@ def _named(iri: str) -> bytes:
 
 @contextmanager
 def annotations_of(crawl: Path) -> Iterator[Annotations]:
-    """Give the annotations of a crawl's folder, after its index has caught up. Raise ``sqlite3.Error``, ``OSError``."""
+    """Bring the index of a crawl's folder up to date, and lend its annotations.
+
+    Raise ``sqlite3.Error``, ``OSError``.
+    """
     with AnnotationIndex(crawl) as index:
         index.catch_up()
         yield Annotations(index.base)

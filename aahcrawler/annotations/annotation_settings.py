@@ -1,4 +1,4 @@
-"""What an institution wants of what annotations show: whether people are shown, and where else names are looked up."""
+"""An institution's settings for showing annotations: whether people are shown, and where names can be looked up."""
 
 import tomllib
 from pathlib import Path
@@ -29,9 +29,9 @@ def _template(text: str) -> str:
 
 
 class OutsideSource(BaseModel):
-    """A source that names are looked up in: what it is called, its address, and the kinds that it knows, all if none.
+    """An outside source where names can be looked up: its name, its URL template, and the kinds it knows (empty: all).
 
-    ``template`` has ``{label}`` where the name goes, which is written as parts of a URL are.
+    ``{label}`` in ``template`` is replaced by the percent-encoded name.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,16 +42,17 @@ class OutsideSource(BaseModel):
 
 
 class OutsideLink(NamedTuple):
-    """Where a name is looked up elsewhere. Nothing is ever fetched there."""
+    """A link to an outside source that looks a name up. The service itself never fetches it."""
 
     name: str
     address: str
 
 
 class AnnotationSettings(BaseModel):
-    """What is wanted. Without a file no page is about a person, and no link leads to other sources.
+    """The settings in ``annotations.toml``.
 
-    ``note`` says why the file is not heeded, empty where it is.
+    Without the file, no page is about a person, and there are no outside links. ``note`` says why the file was ignored,
+    empty if it was not.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -62,12 +63,15 @@ class AnnotationSettings(BaseModel):
 
     @classmethod
     def of(cls, crawl: Path | None) -> "AnnotationSettings":
-        """Read the file beside a crawl's folder, None where that is elsewhere."""
+        """Read the settings beside a crawl's folder; None stands for a crawl without a folder on this machine."""
         return cls.read(None if crawl is None else crawl.parent)
 
     @classmethod
     def read(cls, place: Path | None) -> "AnnotationSettings":
-        """Read the file in a folder; one that cannot be read counts as none, and ``note`` tells what is wrong."""
+        """Read the settings in a folder.
+
+        If the file is invalid, return the defaults with a ``note`` on what is wrong.
+        """
         path = None if place is None else place / FILE
         try:
             if path is None or not path.is_file():
@@ -82,7 +86,7 @@ class AnnotationSettings(BaseModel):
             return cls(note=f"{FILE} is not heeded: {error}. Mend it.")
 
     def links(self, kind: Kind, label: str) -> tuple[OutsideLink, ...]:
-        """Return where a name is looked up elsewhere.
+        """Return links to the outside sources for a name of some kind.
 
         >>> wiki = OutsideSource(name="Wikipedia", template="https://en.wikipedia.org/wiki/Special:Search?search={label}")
         >>> AnnotationSettings(sources=(wiki,)).links(Kind.PLACE, "Den Haag")[0].address
@@ -92,7 +96,7 @@ class AnnotationSettings(BaseModel):
         return tuple(OutsideLink(each.name, each.template.format(label=quote(label, safe=""))) for each in known)
 
     def has_page(self, kind: Kind) -> bool:
-        """Return whether what annotations of a kind mean has a page of its own."""
+        """Return whether something that annotations of a kind mean gets a page of its own."""
         return kind in PAGES or (self.people and kind in _PERHAPS_PEOPLE)
 
 

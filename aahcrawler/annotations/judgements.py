@@ -1,14 +1,15 @@
-"""What people judge: how relevant captured pages are, which belong to a collection, and which pages are drawn for them.
+"""People's judgements: how relevant captured pages are, which of them belong to the collection, and samples to judge.
 
 The grades are those of Gossen, Risse and Demidova, "Towards Extracting Event-centric Collections from Web Archives"
-(IJDL 2020), table 2. Each judge has one judgement of a page, the last one. Its target is the page at a URL
-(``source``) in the capture that was seen (``TimeState``); its scope is the sample that the page was judged in.
+(IJDL 2020), table 2. A judge has one judgement of a page: the last one. Its target is the page at a URL (``source``) in
+the capture that the judge saw (``TimeState``); its scope is the sample in which the page was judged.
 
-Each decision is an annotation of pages, a line of ``membership.jsonl``, with its reason. Of a page the last one counts.
+A decision on membership is an annotation of pages with a reason, one line of ``membership.jsonl``; the last decision on
+a page counts.
 
-By lot as many pages are drawn from each of ten bands of relevance, as Gossen, Risse and Demidova do (IJDL 2020, section
-7.1): few pages of a crawl are near its subject, and a lot over all pages would miss them. How many pages each band has
-is kept, so that what is judged of it can be weighted by them.
+A random sample takes equally many pages from each of ten bands of relevance (section 7.1 there), since few pages of a
+crawl are near its subject and a uniform sample would miss them. The size of each band is kept, so that judgements can
+be weighted by it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +56,7 @@ class Grade(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """What judges are told that it means."""
+        """The explanation of the grade that judges are shown."""
         return _MEANINGS[self]
 
 
@@ -77,9 +78,9 @@ _MEANINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The page that is judged: its URL, the record of the capture that was seen, and when that was made (ISO 8601).
+    """The page that is judged: its URL, the record id of the capture that was seen, and the time of that (ISO 8601).
 
-    Record and moment are empty where nobody knows them.
+    Record id and time are empty if unknown.
     """
 
     url: str
@@ -89,7 +90,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one judge says of a page; ``at`` is ISO 8601 in UTC, ``samples`` are the ids of those it was judged in."""
+    """One judge's judgement of a page.
+
+    ``at`` is ISO 8601 in UTC, ``samples`` the ids of the samples it was judged in.
+    """
 
     page: Seen
     grade: Grade
@@ -126,9 +130,9 @@ _WITHDRAWN: Final = "withdrawn"
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a judge says of a page: a grade, None where an earlier judgement is withdrawn, and a comment.
+    """A new judgement of a page: a grade and a comment; None as the grade withdraws the former judgement.
 
-    ``at`` is empty for now, ``sample`` where the page was not drawn.
+    ``at`` is empty for now, ``sample`` is empty if the page was judged outside of a sample.
     """
 
     page: Seen
@@ -139,12 +143,12 @@ class Said:
 
 
 def judge(crawl: Path, by: str, *said: Said) -> None:
-    """Note what a judge says of pages, all of it on disk when this returns. Raise ``AnnotationFileError``."""
+    """Append a judge's judgements of pages; they are on disk on return. Raise ``AnnotationFileError``."""
     note_judgements(crawl, {by: said})
 
 
 def note_judgements(crawl: Path, said: Mapping[str, Iterable[Said]]) -> None:
-    """Note what judges say of pages, all of it or nothing. Raise ``AnnotationFileError``."""
+    """Append judgements by judge, all or none of them. Raise ``AnnotationFileError``."""
     append(crawl / JUDGEMENTS, *(_annotation(each, by) for by, of_one in said.items() for each in of_one))
 
 
@@ -161,7 +165,7 @@ def _annotation(said: Said, by: str) -> _JudgementAnnotation:
 
 
 def judgements_of(crawl: Path) -> Sequence[Judgement]:
-    """Return the judgement that counts of each judge and page, in the order in which they were made first.
+    """Return the current judgement of each judge and page, in the order in which each pair first occurred.
 
     Raise ``AnnotationFileError``.
     """
@@ -188,7 +192,7 @@ def judgements_of(crawl: Path) -> Sequence[Judgement]:
 
 
 def by_page(judgements: Iterable[Judgement]) -> Mapping[str, Sequence[Judgement]]:
-    """Return judgements by the URL of their page."""
+    """Group judgements by the URL of their page."""
     found: dict[str, list[Judgement]] = {}
     for each in judgements:
         found.setdefault(each.page.url, []).append(each)
@@ -196,7 +200,7 @@ def by_page(judgements: Iterable[Judgement]) -> Mapping[str, Sequence[Judgement]
 
 
 class MemberAnswer(StrEnum):
-    """Whether a page is a member; ``undecided`` takes an earlier decision back, and relevance decides again."""
+    """Whether a page is a member; ``undecided`` withdraws the decision, so that relevance decides."""
 
     MEMBER = "member"
     NOT_MEMBER = "not-member"
@@ -205,7 +209,7 @@ class MemberAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberDecision:
-    """The decision on a page that counts: whose it is, when it was made (ISO 8601, UTC), and why."""
+    """The current decision on a page: who made it, when (ISO 8601, UTC), and why."""
 
     is_member: bool
     by: str
@@ -218,7 +222,7 @@ class _MembershipAnnotation(WebAnnotation[tuple[TextualBody[str], ...], tuple[st
 
 
 def decide_membership(crawl: Path, urls: Iterable[str], answer: MemberAnswer, by: str, reason: str = "") -> int:
-    """Note whether pages are members, on disk when this returns; return how many pages that are.
+    """Append one decision on the membership of pages; return how many pages it is about. It is on disk on return.
 
     Raise ``AnnotationFileError``.
     """
@@ -233,21 +237,22 @@ def decide_membership(crawl: Path, urls: Iterable[str], answer: MemberAnswer, by
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What somebody says of a page: an answer, and why."""
+    """An answer on the membership of a page, with the reason."""
 
     answer: MemberAnswer
     reason: str = ""
 
 
 def decide_together(crawl: Path, decided: Mapping[str, Decided], by: str) -> None:
-    """Note decisions on pages, by URL, as one act: all of them or none. Raise ``AnnotationFileError``."""
+    """Append decisions on pages, by URL, as one act: all or none of them. Raise ``AnnotationFileError``."""
     decide_as(crawl, {(by, ""): decided})
 
 
 def decide_as(crawl: Path, acts: Mapping[tuple[str, str], Mapping[str, Decided]]) -> None:
-    """Note acts of decisions on pages, by who made each and when (ISO 8601; empty: now): all of them or none.
+    """Append acts of several people: all or none of them. Raise ``AnnotationFileError``.
 
-    Acts are noted in the order in which they were made. Raise ``AnnotationFileError``.
+    An act's key is who made it and when (ISO 8601; empty: now); its value is the decisions by URL. Acts are appended in
+    order of time.
     """
     # To the microsecond: by it acts are told apart.
     now = datetime.now(UTC).isoformat()
@@ -270,9 +275,9 @@ def decide_as(crawl: Path, acts: Mapping[tuple[str, str], Mapping[str, Decided]]
 
 
 def before_last_act(crawl: Path) -> tuple[Mapping[str, Decided], str]:
-    """Return what was said of the pages of the last act before it, and who did that; nothing where there is none.
+    """Return what held for the pages of the last act before that act, and who made it; empty if there was no act.
 
-    Decisions of one person at one moment are one act. Raise ``AnnotationFileError``.
+    An act is all decisions of one person at one time. Raise ``AnnotationFileError``.
     """
     known: dict[str, Decided] = {}
     before: dict[str, Decided] = {}
@@ -289,7 +294,7 @@ def before_last_act(crawl: Path) -> tuple[Mapping[str, Decided], str]:
 
 
 def membership_of(crawl: Path) -> Mapping[str, MemberDecision]:
-    """Return the decision that counts of each page that one was made on, by its URL. Raise ``AnnotationFileError``."""
+    """Return the current decisions on membership, by URL. Raise ``AnnotationFileError``."""
     found: dict[str, MemberDecision | None] = {}
     for made in annotations_in(crawl / MEMBERSHIP, _MembershipAnnotation):
         said = {each.purpose: each.value for each in made.body}
@@ -300,7 +305,7 @@ def membership_of(crawl: Path) -> Mapping[str, MemberDecision]:
 
 
 def with_membership(rows: Iterable[PageRow], decided: Mapping[str, MemberDecision]) -> Iterator[PageRow]:
-    """Yield captures, pages among them ``relevant`` as people decided."""
+    """Yield captures with ``relevant`` of pages replaced by people's decisions."""
     for row in rows:
         decision = decided.get(row.url) if row.is_page else None
         yield row if decision is None else replace(row, relevant=decision.is_member)
@@ -314,7 +319,7 @@ MOST: Final = 1_000
 
 
 class Order(StrEnum):
-    """In which order pages are judged."""
+    """The order in which the pages of a sample are judged."""
 
     LOT = "lot"
     FETCHED = "fetched"
@@ -322,7 +327,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FramePage:
-    """A page that may be drawn; ``score`` is None for one that was not scored, ``captured`` is ISO 8601."""
+    """A page that can be sampled; ``score`` is None if it was not scored, ``captured`` is ISO 8601."""
 
     url: str
     record: str
@@ -332,7 +337,7 @@ class FramePage:
 
 
 class DrawnPage(BaseModel):
-    """A page that was drawn, from which band; ``score`` and ``is_member`` are as they were then."""
+    """A sampled page and its band; ``score`` and ``is_member`` are as they were when it was sampled."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -345,10 +350,10 @@ class DrawnPage(BaseModel):
 
 
 class Sample(BaseModel):
-    """Pages that were drawn, in the order in which they are judged.
+    """Sampled pages in the order in which they are judged.
 
-    ``pages`` counts those that they were drawn from, of the crawl of a number, ``bands`` how many of them were in each
-    band: all of them in one, unless they were drawn by lot. ``members`` says that only members of the collection were.
+    They were sampled from ``pages`` pages of crawl number ``crawl``, only from members of the collection if
+    ``members``. ``bands`` is the number of those pages in each band; a sample that was not random has one band.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -365,14 +370,14 @@ class Sample(BaseModel):
     drawn: tuple[DrawnPage, ...]
 
     def is_same_draw(self, other: "Sample") -> bool:
-        """Return whether both have the same pages in the same order, drawn in one way from a crawl in one state."""
+        """Return whether two samples have equal pages, order and settings, from the same state of a crawl."""
         when = ("id", "created", "by")
         return self.model_copy(update={name: getattr(other, name) for name in when}) == other
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be drawn: up to so many pages, in which order, with which seed, of members alone or of all."""
+    """The settings of a sample: order, maximal number of pages, seed, and whether to sample members only."""
 
     order: Order = Order.LOT
     most: int = USUAL
@@ -381,10 +386,10 @@ class Wanted:
 
 
 def draw(frame: Iterable[FramePage], wanted: Wanted, crawl: int, by: str) -> Sample:
-    """Draw a sample of pages that come in the order of fetching; the same pages and seed give the same sample.
+    """Sample pages from ``frame``, which is in the order of fetching; equal pages and seed give the same sample.
 
-    However few of a lot are judged, they are of all bands alike: the bands take turns, each time in another order, so
-    that the place of a page tells judges nothing.
+    A random sample visits the bands in rounds, each round in another random order. So judging only its first pages
+    covers all bands alike, and a page's position tells judges nothing about its band.
     """
     pages = [each for each in frame if each.is_member or not wanted.members]
     is_lot, lot = wanted.order is Order.LOT, Random(wanted.seed)
@@ -410,7 +415,7 @@ def draw(frame: Iterable[FramePage], wanted: Wanted, crawl: int, by: str) -> Sam
 
 
 def _banded(pages: Sequence[FramePage]) -> list[list[FramePage]]:
-    """Return the pages of each band, the least relevant one first; those without a score are in that."""
+    """Return the pages by band, the least relevant band first; it includes pages without a score."""
     top = max((each.score or 0.0 for each in pages), default=0.0)
     bands: list[list[FramePage]] = [[] for _ in range(BANDS)]
     for each in pages:
@@ -419,19 +424,19 @@ def _banded(pages: Sequence[FramePage]) -> list[list[FramePage]]:
 
 
 def keep(crawl: Path, sample: Sample) -> None:
-    """Add a sample to those of a crawl, on disk when this returns. Raise ``AnnotationFileError``."""
+    """Append a sample to those of a crawl; it is on disk on return. Raise ``AnnotationFileError``."""
     append(crawl / SAMPLES, sample)
 
 
 def samples_of(crawl: Path) -> Sequence[Sample]:
-    """Return the samples that were drawn of a crawl, in that order. Raise ``AnnotationFileError``."""
+    """Return the samples of a crawl, the oldest first. Raise ``AnnotationFileError``."""
     return tuple(annotations_in(crawl / SAMPLES, Sample))
 
 
 def frame_of(crawl: Path, decided: Mapping[str, MemberDecision]) -> tuple[Sequence[FramePage], int]:
-    """Return the pages of the last crawl of a folder, in the order of fetching, and the number of that crawl.
+    """Return the pages of a folder's last crawl, in the order of fetching, and the number of that crawl.
 
-    ``decided`` says whom people made members. Raise ``ReadError``.
+    ``decided`` are the decisions on membership. Raise ``ReadError``.
     """
     newest, found = 0, dict[str, PageRow]()
     for row in page_rows(crawl):
@@ -445,5 +450,5 @@ def frame_of(crawl: Path, decided: Mapping[str, MemberDecision]) -> tuple[Sequen
 
 
 def framed(row: PageRow) -> FramePage:
-    """Return a page as it may be drawn."""
+    """Return the page of a capture as it can be sampled."""
     return FramePage(row.url, row.capture, row.fetched_at, row.score, bool(row.relevant))

@@ -1,6 +1,6 @@
-"""What people decided to keep of a crawl, or not to keep: annotations of pages, a line each, beside the archive.
+"""People's decisions to keep pages of a crawl or not: annotations of pages, one a line, beside the archive.
 
-Of a page the last decision counts, whoever made it.
+The last decision on a page counts, whoever made it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from aahcrawler.tombstones import TakenDown
 
 
 class KeepAnswer(StrEnum):
-    """What is decided of a page; ``undecided`` takes an earlier decision back."""
+    """The answer for a page; ``undecided`` withdraws an earlier decision."""
 
     KEEP = "keep"
     REJECT = "reject"
@@ -27,7 +27,7 @@ class KeepAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeepDecision:
-    """The decision on a page that counts: by whom it is, and when it was made (ISO 8601, UTC)."""
+    """The current decision on a page: who made it, and when (ISO 8601, UTC)."""
 
     answer: KeepAnswer
     by: str
@@ -39,7 +39,7 @@ class _Annotation(WebAnnotation[TextualBody[KeepAnswer], tuple[str, ...]]):
 
 
 def decide(crawl: Path, urls: Iterable[str], answer: KeepAnswer, by: str) -> int:
-    """Note what somebody decides of pages, on disk when this returns; return how many pages that are.
+    """Append a decision on pages; return how many pages it is about. It is on disk on return.
 
     Raise ``AnnotationFileError``.
     """
@@ -51,12 +51,15 @@ def decide(crawl: Path, urls: Iterable[str], answer: KeepAnswer, by: str) -> int
 
 
 def decisions_of(crawl: Path) -> Mapping[str, KeepDecision]:
-    """Return the decision that counts of each page that one was made on, by its URL. Raise ``AnnotationFileError``."""
+    """Return the current decisions, by URL. Raise ``AnnotationFileError``."""
     return read_decisions(crawl / DECISIONS)
 
 
 def read_decisions(path: Path) -> Mapping[str, KeepDecision]:
-    """Return the decisions of a file; none where it is not there. Raise ``AnnotationFileError``."""
+    """Return the current decisions in a file, by URL; none if the file does not exist.
+
+    Raise ``AnnotationFileError``.
+    """
     found: dict[str, KeepDecision] = {}
     for made in annotations_in(path, _Annotation):
         decision = KeepDecision(made.body.value, made.creator.name, made.created)
@@ -65,11 +68,11 @@ def read_decisions(path: Path) -> Mapping[str, KeepDecision]:
 
 
 def decision_statements(crawl: Path) -> bytes:
-    """Return the decisions that count as N-Quads, one graph, in the order in which they were made.
+    """Return the current decisions as one graph of N-Quads, in the order in which they were made.
 
-    Pages that were taken down are left out. The graph is named after the first decision of the folder, and empty but
-    for its type where none counts any more; without any decision there is none. Raise ``AnnotationFileError``, and
-    ``DamageError`` where nobody can tell what was taken down.
+    Pages that were taken down are left out. The graph is named after the first decision in the folder. If no decision
+    counts any more, it only has its type; if there never was one, nothing is returned. Raise ``AnnotationFileError``,
+    and ``DamageError`` if it cannot be read what was taken down.
     """
     made = [*annotations_in(crawl / DECISIONS, _Annotation)]
     if not made:
@@ -85,7 +88,7 @@ def decision_statements(crawl: Path) -> bytes:
 
 
 def _statements(made: _Annotation, pages: Iterable[str]) -> Iterator[str]:
-    """Yield a decision about some pages in the terms of its JSON-LD, without blank nodes."""
+    """Yield the statements of a decision about some pages, those of its JSON-LD without blank nodes."""
     subject, body = iri(made.id), iri(f"{made.id}#body")
     person = iri(v.ACCOUNT + quote(made.creator.name, safe=""))
     yield f"{subject} <{v.RDF_TYPE}> <{v.OA}Annotation>"

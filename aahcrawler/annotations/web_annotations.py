@@ -1,8 +1,8 @@
-"""Annotations by people, a line each of a file beside the archive, in the Web Annotation Data Model as JSON-LD.
+"""Annotations by people in the Web Annotation Data Model: a file of JSON-LD lines beside the archive.
 
-Each says who made it (``creator``, which is ``dcterms:creator``) and when (``created``), what it says (``body``) and
-of what (``target``). Lines are only ever added: of what one person says of a page the last line counts, so that
-nothing is lost, and nothing that a program finds takes one back. A takedown alone rewrites such a file.
+A line says who made it (``creator``) and when (``created``), what it says (``body``) and about what (``target``). Lines
+are only appended, and the last line of a person about a page counts; so nothing is lost, and no program can withdraw
+what a person said. Only a takedown rewrites such a file.
 """
 
 import fcntl
@@ -30,16 +30,16 @@ LineT = TypeVar("LineT", bound=BaseModel)
 
 
 def moment_now() -> str:
-    """Return the time, ISO 8601 in UTC, to the second."""
+    """Return the current time, ISO 8601 in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class AnnotationFileError(Exception):
-    """Raised where such a file cannot be read or written; the message says where, and what to do."""
+    """A file of annotations cannot be read or written; the message says where, and what to do."""
 
 
 class Person(BaseModel):
-    """Who made an annotation, by the name that they are signed in with."""
+    """The person who made an annotation, by the name of their sign-in."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,7 +48,7 @@ class Person(BaseModel):
 
 
 class TextualBody(BaseModel, Generic[ValueT]):
-    """What an annotation says: a value, and what it is for."""
+    """The content of an annotation: a value and its purpose."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -73,7 +73,7 @@ class WebAnnotation(BaseModel, Generic[BodyT, TargetT]):
 
 
 def append(path: Path, *lines: BaseModel) -> None:
-    """Add lines to a file, all of them or none; they are on disk when this returns. Raise ``AnnotationFileError``."""
+    """Append lines to a file, all or none of them; they are on disk on return. Raise ``AnnotationFileError``."""
     said = b"".join(line.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n" for line in lines)
     try:
         with _locked(path) as file:
@@ -89,9 +89,9 @@ def append(path: Path, *lines: BaseModel) -> None:
 
 
 def annotations_in(path: Path, kind: type[LineT]) -> Iterator[LineT]:
-    """Yield what the lines of a file say, in their order; nothing where it is not there.
+    """Parse the lines of a file, in their order; yield nothing if it does not exist.
 
-    A last line without its end was never noted: a crash cut it. Raise ``AnnotationFileError``.
+    A last line without line break is skipped: a crash interrupted it. Raise ``AnnotationFileError``.
     """
     for number, line in _lines(path):
         try:
@@ -103,9 +103,9 @@ def annotations_in(path: Path, kind: type[LineT]) -> Iterator[LineT]:
 
 
 def rewrite(path: Path, kept: Callable[[JsonValue], JsonValue]) -> None:
-    """Replace what each line of a file says by what is kept of it, None where that is nothing.
+    """Replace each line of a file by what ``kept`` returns for its JSON; drop lines for which it returns None.
 
-    Nobody adds a line meanwhile. What is no JSON is not kept. Raise ``OSError``.
+    Lines that are no JSON are dropped. Nobody can append meanwhile. Raise ``OSError``.
     """
     if not path.exists():
         return
@@ -124,7 +124,7 @@ def rewrite(path: Path, kept: Callable[[JsonValue], JsonValue]) -> None:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    """Open a file to add to it, with nobody else writing to it; it is made where it is not there."""
+    """Open a file for appending, creating it if needed, with an exclusive lock."""
     while True:
         with open(path, "a+b", buffering=0, opener=private) as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -136,7 +136,7 @@ def _locked(path: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the whole lines, each with its number."""
+    """Yield the complete lines of a file with their numbers."""
     try:
         with open(path, "rb", opener=no_link) as file:
             for number, line in enumerate(file, 1):
@@ -151,7 +151,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _cut_torn_line(file: int) -> int:
-    """Take out what a crash left of a line at the end of a file; return where it ends."""
+    """Remove an incomplete last line that a crash left; return the size of the file afterwards."""
     size = end = os.fstat(file).st_size
     while end:
         begin = max(0, end - _TAIL)

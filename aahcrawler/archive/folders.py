@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from aahcrawler.archive.records import page_of_resource
 from aahcrawler.layout import ARCHIVE, DEFINITION, FRONTIER, INDEXES, LOCK, WARC
-from aahcrawler.lending import acquired, taken_back
+from aahcrawler.lending import take_back, try_acquire
 from aahcrawler.segments import DamageError, segments
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize
@@ -60,7 +60,7 @@ class ArchiveFolder:
             yield
             return
         lock = FileLock(self.crawl / LOCK, timeout=0)
-        if not taken_back(self.crawl / FRONTIER, partial(acquired, lock)):
+        if not take_back(self.crawl / FRONTIER, partial(try_acquire, lock)):
             raise ArchiveError(f"{self.crawl}: a crawl is running in this folder; stop it or wait for it")
         try:
             yield

@@ -13,7 +13,7 @@ from aahcrawler.archive.record_access import Appended
 from aahcrawler.archive.records import Original, unlabelled_digest
 from aahcrawler.archive.writer import WrittenCapture
 from aahcrawler.exchange import Exchange
-from aahcrawler.metadata import Metadata, understood
+from aahcrawler.metadata import Metadata, metadata_if_readable
 
 Kind = Literal["page", "requisite"]
 """What a URL was fetched as; robots.txt is a requisite."""
@@ -92,7 +92,9 @@ class HistoryRecord:
         digest = unlabelled_digest(header.get("WARC-Payload-Digest"))
         # What a revisit record leaves out is with its original.
         complete = capture.revisit or not header.get("WARC-Truncated")
-        kept = cls._made(capture, found.http_head, (digest, complete, found.crawl), understood(found.metadata))
+        kept = cls._made(
+            capture, found.http_head, (digest, complete, found.crawl), metadata_if_readable(found.metadata)
+        )
         if capture.revisit and header.get("WARC-Profile").endswith("/server-not-modified"):
             # The head of a 304 is in a record of its own, which may have been cut off.
             return replace(kept, status=HTTPStatus.NOT_MODIFIED)

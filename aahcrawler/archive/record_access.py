@@ -44,7 +44,7 @@ from aahcrawler.archive.scanning import (
     record_date,
 )
 from aahcrawler.exchange import Exchange, Memento, Rendered, Truncation
-from aahcrawler.metadata import MEDIA_TYPE, Metadata, understood
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, metadata_if_readable
 from aahcrawler.request_queries import MAX_BODY_LENGTH
 from aahcrawler.segments import OPEN
 
@@ -298,7 +298,9 @@ def metadata_in(record: Record) -> Metadata | None:
     Raises ``RecordError`` if it is not whole, or too large to be read.
     """
     return (
-        understood(record.whole_block(MAX_METADATA_LENGTH)) if record.header.get("Content-Type") == MEDIA_TYPE else None
+        metadata_if_readable(record.whole_block(MAX_METADATA_LENGTH))
+        if record.header.get("Content-Type") == MEDIA_TYPE
+        else None
     )
 
 

@@ -1,1 +1,1 @@
-"""The editor of the knowledge base: drafts, checks, trials on pages, changes, sharing. Knows nothing of HTTP."""
+"""The editor of the knowledge base: drafts, checks, trials on pages, changes, sharing. Independent of HTTP."""

@@ -1,6 +1,6 @@
-"""``aah kb``: the tools of authors of the knowledge base.
+"""``aah kb``: tools for authors of the knowledge base.
 
-Each command imports what it needs when it runs: help has to answer at once.
+Each command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

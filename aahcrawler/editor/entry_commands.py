@@ -1,6 +1,6 @@
-"""``aah kb``: what is done with entries and with what crawls have learned, and trials on archives.
+"""``aah kb``: commands for entries, for what crawls have learned, and for trials on archives.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

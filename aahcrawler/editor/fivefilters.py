@@ -298,7 +298,7 @@ def _with(parent: etree._Element, tag: str, expression: _Expression) -> None:
 
 
 def _quoted(text: str) -> str:
-    """Write a text as XPath does, which knows no escapes: in the quotes that it does not hold, else in pieces."""
+    """Write a text as an XPath string, which has no escapes: in quotes that it does not contain, else in pieces."""
     if "'" not in text:
         return f"'{text}'"
     if '"' not in text:

@@ -1,6 +1,6 @@
-"""``aah changes``: what became of the pages of a crawl, visit by visit.
+"""``aah changes``: the visits of a crawl's pages, and what each found.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -80,7 +80,7 @@ def changes(
 
 
 def _none_found(crawl: Path, url: str | None, *, is_known: bool) -> str:
-    """Return why no visit was found."""
+    """Return a message that says why no visit was found."""
     from aahcrawler.tombstones import TakenDown
 
     if is_known:

@@ -1,6 +1,6 @@
-"""``aah frontier``: shows the queue and changes it for an operator, while the crawl runs or not.
+"""``aah frontier``: show and change the queue of a crawl, whether or not it runs.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""``aah icd schema`` and ``aah icd new``: what definitions look like, and a new one.
+"""``aah icd schema`` and ``aah icd new``: the JSON Schema of definitions, and a new definition.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -32,7 +32,7 @@ _OPTIONS = {
 
 
 class NewDefinitionError(Exception):
-    """A definition cannot be made; the message says why and what to do."""
+    """The definition cannot be made; the message says why and what to do."""
 
 
 @definition_app.command()
@@ -118,7 +118,7 @@ def new(
 
 
 def _listed(name: str) -> tuple[str, ...]:
-    """Return the seeds of a list, and tell of its lines that hold none."""
+    """Return the seeds in a file; report lines that hold none."""
     from online_analysis.icd.seed_list import read_seed_list
 
     if not name:
@@ -139,7 +139,7 @@ def _asked(question: str, is_dialogue: bool) -> str:
 
 
 def _asked_seeds() -> tuple[str, ...]:
-    """Ask for seeds, a line each, up to an empty one."""
+    """Ask for seeds, one a line, until an empty line."""
     from online_analysis.icd.seed_list import read_seed_list
 
     typer.echo("Paste the pages to begin with, and end with an empty line:", err=True)
@@ -157,7 +157,10 @@ def _parted(text: str) -> list[str]:
 
 
 def _by_option(field: str, said: str) -> str:
-    """Return a mistake of a definition from options: ``--to: event.end: is no date; write a date such as ...``."""
+    """Return a mistake of the definition with the option that gave the field.
+
+    For example ``--to: event.end: is no date; write a date such as ...``.
+    """
     option = _OPTIONS.get(field.partition("[")[0], "")
     return " ".join(": ".join(filter(None, (option, field, said))).split())
 

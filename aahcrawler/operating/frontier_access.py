@@ -1,4 +1,7 @@
-"""The frontier of a crawl that an operator names, by its folder or, on a shared server, by its id."""
+"""The frontier of a crawl, given the crawl's folder or its id on a shared server.
+
+Rules and output of ``aah frontier``.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from aahcrawler.crawls import frontier_name, frontier_settings
-from aahcrawler.definition_bundle import unpacked
+from aahcrawler.definition_bundle import unpack_definition
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.exits import exit_on_error
 from aahcrawler.frontier.control import Blocking, Pausing, Rule, RuleKind
@@ -31,11 +34,11 @@ from online_analysis.icd.units import parse_duration
 
 @contextmanager
 def control_of(crawl: str, *, alone: bool = False) -> Iterator[RedisControl]:
-    """Lend the frontier of a crawl: ``crawl`` is its folder, or the id of one that a shared server knows.
+    """Lend the frontier of a crawl, given its folder or its id on a shared server.
 
-    With ``alone`` the crawl must not run in its folder, and is kept from that meanwhile. Raise ``NoCrawlError`` where
-    it is neither, ``DefinitionError`` where its definition cannot be read back, and ``FrontierUnavailableError`` where
-    its server cannot be reached, or the crawl runs.
+    With ``alone``, the crawl must not be running, and cannot be started meanwhile. Raise ``NoCrawlError`` if there is
+    no such folder or id, ``DefinitionError`` if its definition cannot be read back, and ``FrontierUnavailableError`` if
+    its server cannot be reached, or with ``alone`` if the crawl runs.
     """
     folder, shared = Path(crawl), os.environ.get(REDIS_URL)
     if (folder / DEFINITION).is_file():
@@ -63,12 +66,12 @@ def _registered(server: str, crawl: str) -> tuple[Icd, int]:
     number = next((each.number for each in registry.crawls() if each.id == crawl), None)
     if number is None:
         raise NoCrawlError(f"{crawl}: is neither the folder of a crawl nor the id of one that {REDIS_URL} knows")
-    return unpacked(registry.definition(crawl)[1], Path(crawl)), number
+    return unpack_definition(registry.definition(crawl)[1], Path(crawl)), number
 
 
 @contextmanager
 def reached(crawl: str, *, alone: bool = False) -> Iterator[RedisControl]:
-    """Lend the frontier of a crawl (``control_of``)."""
+    """Lend the frontier of a crawl as ``control_of`` does; exit with a message on its errors."""
     mistakes = NoCrawlError, DefinitionError, FrontierUnavailableError, RegistryError
     with exit_on_error(*mistakes), control_of(crawl, alone=alone) as control:
         yield control
@@ -77,7 +80,7 @@ def reached(crawl: str, *, alone: bool = False) -> Iterator[RedisControl]:
 def rules_of(
     urls: Sequence[str] | None, prefixes: Sequence[str] | None, hosts: Sequence[str] | None, texts: Sequence[str] | None
 ) -> tuple[Rule, ...]:
-    """Return the rules that name these URLs, prefixes, hosts and patterns; there has to be one at least."""
+    """Return the rules that options give; exit with a message if there is none."""
     with exit_on_error(ValueError):
         given = (
             *(Rule(RuleKind.URL, canonical(text)) for text in urls or ()),
@@ -91,7 +94,7 @@ def rules_of(
 
 
 def canonical(text: str) -> str:
-    """Return a URL in the crawl's canonical form; raise ValueError for an invalid one."""
+    """Return the canonical form of a URL; raise ValueError if it is invalid."""
     url = canonicalize(text)
     if url is None:
         raise ValueError(f"{text!r} is no http or https URL")
@@ -107,7 +110,7 @@ def seconds_of(text: str) -> float:
 
 
 def queue_named(host: str) -> str:
-    """Return the queue of a host."""
+    """Return the name of the queue to which a host belongs."""
     with exit_on_error(ValueError):
         return queue_of(canonical(f"http://{host}/"))
 
@@ -121,11 +124,11 @@ _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32)
 
 
 class Withheld(Pausing, Blocking, Protocol):
-    """The queues and rules that keep URLs from being fetched."""
+    """The part of a frontier that pauses queues and blocks URLs by rules."""
 
 
 def counts_of(counts: Counts, control: Withheld) -> Mapping[str, object]:
-    """Return the counts of a frontier in the form of the JSON output."""
+    """Return the counts of a frontier, its paused queues and its rules, as the JSON output has them."""
     return {
         "paused": control.is_paused(),
         "paused_queues": sorted(control.paused_queues()),
@@ -138,7 +141,7 @@ def counts_of(counts: Counts, control: Withheld) -> Mapping[str, object]:
 
 
 def offers_of(offers: Sequence[Offer]) -> Sequence[Mapping[str, object]]:
-    """Return queued URLs as JSON has them; the score of one that has none is null."""
+    """Return queued URLs as the JSON output has them; a URL without score has null."""
     return [
         {
             "url": offer.url,
@@ -176,7 +179,7 @@ def write_counts(found: Mapping[str, object], out: TextIO) -> None:
 
 
 def write_offers(offers: Sequence[Offer], out: TextIO) -> None:
-    """Write queued URLs, each on a line that ends with it."""
+    """Write queued URLs as a table, the URL last."""
     for offer in offers:
         score = "unscored" if offer.score < 0 else f"{offer.score:8.4f}"
         out.write(f"{score:>8}  {offer.depth:>3}  {offer.kind:<9}  {offer.url}\n")
@@ -201,5 +204,5 @@ def _table(title: str, *names: str) -> Table:
 
 
 def _row(table: Table, *cells: str) -> None:
-    """Add a row of cells, none of which is markup or reaches the terminal as a command."""
+    """Add a row whose cells are shown literally: neither as markup nor as control sequences of the terminal."""
     table.add_row(*(Text(cell.translate(_CONTROLS)) for cell in cells))

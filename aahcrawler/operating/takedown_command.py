@@ -1,6 +1,6 @@
-"""``aah remove``: takes pages out of a crawl's archive, and keeps them from being fetched again.
+"""``aah remove``: take pages out of a crawl's archive, and never fetch them again.
 
-The command imports its modules when it runs: help has to answer at once.
+The command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""What archives hold, over time and by site: counts, pictures of them, and the links between sites."""
+"""Overviews of archives, over time and by site: counts, pictures of them, and the links between sites."""

@@ -1,4 +1,4 @@
-"""What the folders of crawls and imports hold together: every count from the index of pages and objects of each."""
+"""The counts of several folders of crawls and imports together, added up from the index of pages in each folder."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -43,9 +43,9 @@ _ALL: Final = "SELECT count(*), coalesce(sum(n), 0) FROM tally WHERE topic = ? A
 
 
 class GatheredArchives:
-    """The counts and links of several folders added up, in a temporary base; memory use does not grow with them.
+    """The sums of several folders' counts and links, in a temporary database, so that memory use does not grow.
 
-    The ``base`` has the tables ``tally``, ``site`` and ``edge``. ``is_read`` tells whether the links of any were added.
+    ``base`` has the tables ``tally``, ``site`` and ``edge``. ``is_read`` is True once links have been added.
     """
 
     def __init__(self) -> None:
@@ -61,25 +61,31 @@ class GatheredArchives:
         self.base.close()
 
     def add_pages(self, index: sqlite3.Connection) -> None:
-        """Add the counts of an index of pages and objects. Raises ``sqlite3.Error``."""
+        """Add the counts of an open ``PageIndex`` database. Raise ``sqlite3.Error``."""
         self.base.executemany(_ADD, map(tuple, index.execute(_TALLIES)))
 
     def add_sites(self, index: sqlite3.Connection) -> None:
-        """Add the sites and languages of an index of links between sites. Raises ``sqlite3.Error``."""
+        """Add the sites and languages of an open ``SiteLinks`` database. Raise ``sqlite3.Error``."""
         self.is_read = True
         languages = index.execute("SELECT topic, name, n FROM tally WHERE topic = 'language'")
         self.base.executemany(_ADD, map(tuple, languages))
         self.base.executemany(_ADD_SITE, map(tuple, index.execute(_SITES)))
 
     def add_links(self, index: sqlite3.Connection, between: Sequence[str] = ()) -> None:
-        """Add the links of such an index, all of them or those between some sites, which must have been added."""
+        """Add the links of an open ``SiteLinks`` database.
+
+        With ``between``, only links between these sites are added; their sites must have been added before.
+        """
         marks = ", ".join("?" * len(between))
         condition = f" WHERE source.name IN ({marks}) AND target.name IN ({marks})" if between else ""
         self.base.executemany(_ADD_EDGE, map(tuple, index.execute(_EDGES + condition, (*between, *between))))
 
 
 class CrawlChange(BaseModel):
-    """What one crawl of a folder found since the one before, in pages; ``begun_at`` is ISO 8601."""
+    """How many pages of a crawl were new, changed, unchanged or gone since the crawl before.
+
+    ``begun_at`` is ISO 8601.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -92,13 +98,13 @@ class CrawlChange(BaseModel):
     gone: int = 0
 
     def changes(self) -> tuple[int, ...]:
-        """Return how many pages are of each of the ``KINDS``."""
+        """Return the number of pages of each of ``KINDS``, in that order."""
         return self.new, self.changed, self.unchanged, self.gone
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The most frequent names with their counts, how many names there are, and the sum of the counts left out."""
+    """The counts of the most frequent names; how many names there are in all, and the sum of the counts left out."""
 
     counts: Mapping[str, int] = field(default_factory=dict)
     names: int = 0
@@ -107,11 +113,11 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What one folder holds, or several. ``captures`` are those of pages, redirects and errors, as lists show them.
+    """The counts of one folder or several.
 
-    ``months`` counts captures by month, ``published`` objects by month or year of publication, ``undated`` those
-    without a date that can be read. ``languages`` counts pages whose text was read, by ISO 639-1 codes, None where
-    nobody has read them.
+    ``captures`` counts pages, redirects and errors, as lists do. ``months`` counts captures by month, ``published``
+    objects by month or year of publication, ``undated`` those without a readable date. ``languages`` counts pages by
+    ISO 639-1 code, as far as their text was read; None if no index of links exists.
     """
 
     captures: int
@@ -127,7 +133,7 @@ class Holdings:
 
 
 def holdings(gathered: GatheredArchives) -> Holdings:
-    """Return what gathered folders hold. Raises ``sqlite3.Error``."""
+    """Return the counts of gathered folders. Raise ``sqlite3.Error``."""
     base = gathered.base
 
     def ranked(topic: str, most: int = MAX_NAMES) -> Ranked:
@@ -157,7 +163,7 @@ def holdings(gathered: GatheredArchives) -> Holdings:
 
 
 def changes(folder: Path) -> tuple[CrawlChange, ...]:
-    """Return what each crawl of a folder but the first found to have changed, the first of them first."""
+    """Return, for each crawl of a folder but the first, how its pages changed; the earliest crawl comes first."""
     former = [path / SUMMARY for path in (folder / FORMER).glob("*") if path.name.isdecimal()]
     found = {each.crawl: each for path in (*former, folder / SUMMARY) if (each := _change(path)) is not None}
     return tuple(each for number, each in sorted(found.items()) if number > 1)

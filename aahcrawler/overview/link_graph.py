@@ -1,7 +1,7 @@
-"""The links between sites: their index, which tells the languages of pages too, and the graph of the strongest.
+"""The index of links between sites, which also counts pages by language, and the graph of the strongest sites.
 
-Of a page that a crawl understood, links and language are those of its metadata record; pages of imported archives are
-read once. Truth is in the WARC files: the index may be removed at any time.
+Links and language of a page that a crawl analysed come from its metadata record; pages of imported archives are parsed
+once. The index is derived from WARC files and may be deleted at any time.
 """
 
 import sqlite3
@@ -51,8 +51,8 @@ _MAX_SITES: Final = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What counts of an answer: whether it is a page, the sites it leads to, and its language, empty where unknown."""
+class ReadResponse:
+    """What the index needs of a response: whether it is a page, the sites it links to, its language (or empty)."""
 
     is_page: bool
     targets: frozenset[str]
@@ -60,12 +60,12 @@ class Read:
 
 
 class SiteLinks(DerivedIndex[ResponseRecord]):
-    """The index of links between the sites of a crawl's folder: of captures of one that lead to another, and when.
+    """The index of links between the sites of a crawl's folder: how many captures of one lead to another, and when.
 
-    ``edge`` counts captures: one that leads to a site by ten links counts once. Repetitions that the archive keeps as
-    revisits have no links of their own, and do not count. ``site`` counts the pages of each that were read, and has as
-    its ``weight`` the captures that lead from or to it; ``tally`` counts the pages of all (``captures``), and by
-    ``language``. What was taken down counts nowhere.
+    ``edge`` counts captures: ten links from one page to a site count once, and revisit records not at all, since their
+    links are those of an earlier capture. ``site`` counts the pages of each site; its ``weight`` is the number of
+    captures that lead from or to it. ``tally`` counts all pages (``captures``), and pages by ``language``. Captures
+    that were taken down are not counted.
     """
 
     schema: ClassVar = _TABLES
@@ -78,11 +78,11 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
         self._crawl = crawl
 
     def sources(self) -> Iterator[Source]:
-        """Find the WARC files."""
+        """Yield the WARC files."""
         return segment_sources(self._crawl / ARCHIVE, WARC, self.counted_under)
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[ResponseRecord, int]]:
-        """Yield the answers of a file. Raise ``DamageError`` at its end where some could not be read."""
+        """Yield the responses in a file. Raise ``DamageError`` at the end if some could not be read."""
         damaged: list[Damage] = []
         for each in scanned(source.path, begin, damaged.append):
             if isinstance(each, ResponseRecord):
@@ -91,7 +91,7 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
             raise DamageError("; ".join(f"at byte {each.offset}: {each.reason}" for each in damaged[:3]))
 
     def begin(self) -> None:
-        """Begin to count what is taken in."""
+        """Start a batch with empty counts."""
         self._edges: dict[tuple[int, int], list[int]] = {}
         self._pages: Counter[int] = Counter()
         self._languages: Counter[str] = Counter()
@@ -101,7 +101,7 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
         self._reads_pages = is_import(self._crawl)
 
     def put(self, entry: ResponseRecord, source: int, place: int) -> None:  # noqa: ARG002
-        """Take in an answer that shows by itself what there was at its URL."""
+        """Add a response; revisit records are skipped."""
         url = canonicalize(entry.url) or entry.url
         if entry.is_revisit or entry.method != "GET" or self._taken_down.covers(url):
             return
@@ -118,7 +118,7 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
             edge[:] = edge[0] + 1, min(edge[1], entry.at), max(edge[2], entry.at)
 
     def settle(self) -> None:
-        """Keep what was counted."""
+        """Write the counts of the batch to the index."""
         self.base.executemany(_EDGE, [(*key, *edge) for key, edge in self._edges.items()])
         weights: Counter[int] = Counter()
         for (source, target), (n, _, _) in self._edges.items():
@@ -131,7 +131,7 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
             "INSERT INTO tally VALUES (1, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
         )
 
-    def _read(self, answer: ResponseRecord, segment: str) -> Read | None:
+    def _read(self, answer: ResponseRecord, segment: str) -> ReadResponse | None:
         with opened_segment(self._crawl / segment) as file:
             if answer.metadata is not None:
                 said = read_in(Member(file, answer.metadata), metadata_in, answer.id)
@@ -140,7 +140,7 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
             if not self._reads_pages:
                 return None
             if answer.location:
-                return Read(is_page=False, targets=frozenset({queue_of(answer.location)}))
+                return ReadResponse(is_page=False, targets=frozenset({queue_of(answer.location)}))
             exchange = read_in(Member(file, answer.begin), exchange_in, answer.id) if answer.status == 200 else None
             if exchange is None:
                 return None
@@ -162,22 +162,24 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
         return known
 
 
-def _said(answer: ResponseRecord, said: Metadata) -> Read:
+def _said(answer: ResponseRecord, said: Metadata) -> ReadResponse:
     is_page = answer.status < 300 and not said.source and bool(said.links or said.language or said.title)
     targets = frozenset(queue_of(link.url) for link in said.links if link.type in _LED_TO)
-    return Read(is_page, targets, said.language or "")
+    return ReadResponse(is_page, targets, said.language or "")
 
 
-def _on_page(page: Page) -> Read:
-    """Return what a page leads to, and the language of its text, or else the one that it declares."""
+def _on_page(page: Page) -> ReadResponse:
+    """Return the sites that a page links to, and the language detected in its text, else the one that it declares."""
     targets = page.attempt("links", lambda: {queue_of(link.url) for link in links(page)}, set[str])
     declared = (page.language or "")[:2]
     told = page.attempt("language", lambda: language(main_content(page), declared), lambda: None)
-    return Read(is_page=True, targets=frozenset(targets), language=told or (declared if declared.isalpha() else ""))
+    return ReadResponse(
+        is_page=True, targets=frozenset(targets), language=told or (declared if declared.isalpha() else "")
+    )
 
 
 def day(at: int) -> str:
-    """Return the day of a moment in microseconds since 1970, in UTC.
+    """Return the date of a time in microseconds since 1970, in UTC.
 
     >>> day(1_330_000_000_000_000)
     '2012-02-23'
@@ -198,7 +200,7 @@ _STRONGEST: Final = "SELECT name FROM site WHERE weight > 0 ORDER BY weight DESC
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Captures of one site that lead to another, and the days of the first and the last (UTC), empty if unknown."""
+    """The captures of one site that lead to another; ``first`` and ``last`` are dates in UTC, empty if unknown."""
 
     source: str
     target: str
@@ -209,9 +211,9 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class StrongestSites:
-    """The sites with the most links from and to others, the strongest first, and the links between them.
+    """The sites with the most links from and to other sites, the strongest first, and the links between them.
 
-    ``sites`` counts all that have any.
+    ``sites`` is the number of all sites that have such links.
     """
 
     names: tuple[str, ...] = ()
@@ -220,12 +222,12 @@ class StrongestSites:
 
 
 def strongest_names(base: sqlite3.Connection, most: int) -> tuple[str, ...]:
-    """Return the names of the strongest sites of a graph."""
+    """Return the names of the ``most`` strongest sites."""
     return tuple(str(name) for (name,) in map(tuple, base.execute(_STRONGEST, (most,))))
 
 
 def strongest(base: sqlite3.Connection, most: int) -> StrongestSites:
-    """Return the strongest sites of a graph, with the links between them."""
+    """Return the ``most`` strongest sites, with the links between them."""
     names = strongest_names(base, most)
     places = {name: place for place, name in enumerate(names)}
     marks = ", ".join("?" * len(names))
@@ -242,10 +244,10 @@ def _edge(row: tuple[str, str, int, int | None, int | None]) -> Edge:
 
 
 def write_graph(base: sqlite3.Connection, path: Path) -> tuple[int, int]:
-    """Write all of a graph to a file, ``.graphml`` or ``.gexf``; return how many sites and links it has.
+    """Write the whole graph to a ``.graphml`` or ``.gexf`` file; return the number of sites and of links.
 
-    A link has the number of captures as its weight, and the days of the first and the last of them. Nodes are in the
-    order of their names. Raise ``ValueError`` for another ending, ``OSError``.
+    The weight of a link is its number of captures; it also has the dates of the first and the last of them. Nodes are
+    sorted by name. Raise ``ValueError`` for another extension, and ``OSError``.
     """
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
@@ -261,7 +263,7 @@ def _nodes(base: sqlite3.Connection) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class NodeValues:
-    """More that GraphML tells of nodes: its name and type there, and its values by the names of nodes."""
+    """An additional attribute of GraphML nodes: its name and type, and its values by node name."""
 
     name: str
     type: str
@@ -269,7 +271,7 @@ class NodeValues:
 
 
 def write_graphml(base: sqlite3.Connection, file: BinaryIO, more: Sequence[NodeValues] = ()) -> Counter[str]:
-    """Write all of a graph as GraphML; return how many nodes (``node``) and links (``edge``) it has."""
+    """Write the whole graph as GraphML; return the number of nodes (``node``) and of links (``edge``)."""
     keys = (
         ("label", "node", "string"),
         ("pages", "node", "long"),

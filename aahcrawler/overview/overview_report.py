@@ -1,4 +1,4 @@
-"""``archive.html``: what folders of crawls and imports hold together, as one self-contained page."""
+"""``archive.html``: the overview of several folders of crawls and imports as one self-contained page."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -27,12 +27,15 @@ _KEPT: Final = (
 
 
 class OverviewError(Exception):
-    """Raised where nothing can be reported; the message tells cause and remedy."""
+    """There is nothing to report; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What was written: the page, and how many sites and links the graph has, None where none was asked for."""
+    """The page that was written, and the number of sites and links in the graph, None if no graph was asked for.
+
+    ``faults`` are messages on folders that could not be read completely.
+    """
 
     page: Path
     graph: tuple[int, int] | None
@@ -40,7 +43,7 @@ class Reported:
 
 
 def archive_folders(places: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the folders of crawls and imports among places, and those that lie in them. Raises ``OverviewError``."""
+    """Return the folders of crawls and imports among ``places`` and right below them. Raise ``OverviewError``."""
     found: list[Path] = []
     for place in places:
         if (place / DEFINITION).is_file():
@@ -57,10 +60,10 @@ def archive_folders(places: Sequence[Path]) -> tuple[Path, ...]:
 def report_archives(
     places: Sequence[Path], target: Path | None, graph: Path | None, seen: Callable[[int], object] = abs
 ) -> Reported:
-    """Write what folders hold together to a page, and their links to a file where one is named.
+    """Write the overview of the folders at ``places`` to a page, and their graph to a file if ``graph`` names one.
 
-    Without a target, that is ``archive.html`` in the first place. Indexes catch up first, in which ``seen`` is told of
-    each step. Raises ``OverviewError``, ``OSError`` and ``sqlite3.Error``.
+    Without ``target``, the page is ``archive.html`` in the first place. Indexes are brought up to date first; ``seen``
+    is called for each step of that. Raise ``OverviewError``, ``OSError`` and ``sqlite3.Error``.
     """
     folders = archive_folders(places)
     faults: list[str] = []
@@ -86,7 +89,7 @@ def report_archives(
 
 
 def _gathered(folder: Path, gathered: GatheredArchives, seen: Callable[[int], object], faults: list[str]) -> int:
-    """Add what a folder holds; return how many captures that are."""
+    """Add the counts of a folder; return its number of captures."""
 
     def caught_up(index: PageIndex | SiteLinks) -> PageIndex | SiteLinks:
         while index.step():

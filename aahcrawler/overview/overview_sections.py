@@ -1,4 +1,4 @@
-"""What archives hold as sections of HTML, each with a picture and, under it, its table."""
+"""Overviews as sections of HTML, each with a picture and a table of the same values."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,31 +9,31 @@ from typing import Final, Self
 from aahcrawler.overview.archive_overview import KINDS, CrawlChange, Holdings, Ranked
 from aahcrawler.overview.link_graph import StrongestSites
 from aahcrawler.overview.periods import periods, worded
-from aahcrawler.report.chart import WIDTH, Measure, told
+from aahcrawler.report.chart import WIDTH, Measure, format_value
 from aahcrawler.report.event_collection import LIVE, EventCollection
 from online_analysis.icd import Icd
 
 Lead = Callable[[str], str]
-"""Returns the address of what a name stands for, empty where there is none."""
+"""Returns the address to which a name links, empty for none."""
 _HEIGHT: Final = 240
 _LEFT, _TOP, _BOTTOM = 64, 20, 206
 _LABELS: Final = 8
 _ROW: Final = 46
-_LONGEST: Final = 46
-"""Characters of a name above its bar, which fit there on a phone as well."""
+_MAX_LABEL: Final = 46
+"""Characters of a name above its bar, so that it fits on a phone."""
 _CELL: Final = 22
 _MATRIX_LEFT: Final = 200
 _MATRIX_TOP: Final = 34
 
 
 Chosen = Callable[[str], bool | None]
-"""Tells of a period whether it lies in the span of time that is looked at; None where no span is chosen."""
+"""Returns whether a period is in the selected span of time; None if no span is selected."""
 
 
 def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str, chosen: Chosen | None = None) -> str:
-    """Return a figure with a column for each period of time; ``what`` names what is counted.
+    """Return a figure with a column for each period; ``what`` names what is counted.
 
-    With ``chosen`` a span of time can be drawn over it.
+    With ``chosen``, readers can select a span of time by drawing over the figure.
     """
     top = _round(max(counts.values()))
     width = (WIDTH - _LEFT - 12) / len(counts)
@@ -60,10 +60,10 @@ def columns(title: str, counts: Mapping[str, int], lead: Lead, what: str, chosen
 
 
 def bars(title: str, counts: Mapping[str, int], names: Mapping[str, str], lead: Lead, what: str) -> str:
-    """Return a figure with a name and under it a bar for each; ``names`` has words for those not shown as they are."""
+    """Return a figure with a horizontal bar below each name; ``names`` maps names to words that are shown instead."""
     largest = max(counts.values())
     drawn = []
-    labels = shortened([names.get(name, name) for name in counts], _LONGEST)
+    labels = shortened([names.get(name, name) for name in counts], _MAX_LABEL)
     for place, ((name, n), label) in enumerate(zip(counts.items(), labels, strict=True)):
         y, width = place * _ROW, max(2.0, (WIDTH - 110) * n / largest)
         inner = (
@@ -88,10 +88,10 @@ def matrix(
     of: str = "sites",
     between: Callable[[str, str], str] = _no_lead,
 ) -> str:
-    """Return a figure of the links between the strongest: from those in rows to those in columns.
+    """Return a figure of the links between the strongest sites: a row for each source, a column for each target.
 
-    ``what`` names what is counted of a link, one of them, and ``of`` what is linked; ``between`` gives the address of
-    what one links to another with.
+    ``what`` names what a link counts, in the singular, and ``of`` what is linked. ``between`` returns the address of a
+    list of what leads from one to the other.
     """
     places = {name: place for place, name in enumerate(graph.names)}
     most = max((edge.captures for edge in graph.links), default=1)
@@ -123,9 +123,9 @@ def matrix(
 
 
 def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts", *, is_brushed: bool = False) -> str:
-    """Return a figure of what was drawn; ``told`` says in words what it shows.
+    """Wrap a drawing as a figure; ``format_value`` describes it in words.
 
-    Over one that ``is_brushed`` a span of time can be drawn: its parts say of which times they are (``brushed``).
+    If ``is_brushed``, readers can select a span of time on it; its parts then carry the attributes of ``brushed``.
     """
     labelled = f'role="group" aria-label="{escape(f"{title}: {told}")}"'
     # On a phone a matrix is wider than the screen: its figure is scrolled, by keyboard as well.
@@ -136,7 +136,7 @@ def figure(title: str, drawn: str, height: float, told: str, kind: str = "counts
 
 
 def brushed(period: str, chosen: Chosen | None) -> str:
-    """Return the attributes by which a part says of which time it is, empty where no span is drawn over its figure."""
+    """Return the attributes that give a part's period; empty if no span can be selected on its figure."""
     if chosen is None:
         return ""
     ends = period.ljust(4, "0"), period.ljust(4, "9")
@@ -145,9 +145,9 @@ def brushed(period: str, chosen: Chosen | None) -> str:
 
 
 def part(inner: str, told: str, address: str, seen: str = "", of_time: str = "") -> str:
-    """Return a part that tells something; a link is named by that, behind the text ``seen`` where that is another.
+    """Return a part of a figure with its description. If it links to ``address``, the link is named by the description.
 
-    ``of_time`` are attributes that say of which time it is (``brushed``).
+    ``seen`` is the visible text if it differs from the description; ``of_time`` are the attributes of ``brushed``.
     """
     marks = of_time or ' class="part"'
     content = f"<title>{escape(told)}</title>{inner}"
@@ -158,12 +158,12 @@ def part(inner: str, told: str, address: str, seen: str = "", of_time: str = "")
 
 
 def short(name: str, most: int) -> str:
-    """Return a name, cut where it is longer than so many characters."""
+    """Return a name, truncated to ``most`` characters."""
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def shortened(names: Sequence[str], most: int) -> list[str]:
-    """Return names of so many characters at most, long ones without their middle, such that none comes twice.
+    """Return names of at most ``most`` characters, all different: long names lose their middle.
 
     >>> shortened(["floods.example.org", "floods-of-2013.example.org", "floods-of-2014.example.org", "a"], 18)
     ['floods.example.org', 'floods-of-2…le.org', 'floods-of….org (2)', 'a']
@@ -187,7 +187,7 @@ def _without_middle(name: str, most: int) -> str:
 
 
 def _round(most: int) -> int:
-    """Return the next number of one digit and noughts that is even, 1 for 1."""
+    """Return the next even number with one digit followed by zeros, for the top of an axis; 1 for 1."""
     if most <= 1:
         return 1
     power = int(10 ** (len(str(most)) - 1))
@@ -203,7 +203,7 @@ _LINKS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class OverviewSection:
-    """A part of the page: the end of its address, its heading, and its HTML."""
+    """A section of the page: its anchor, its heading, and its HTML."""
 
     name: str
     title: str
@@ -212,7 +212,7 @@ class OverviewSection:
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """Where parts of pictures and rows of tables lead: to the captures or objects that they count."""
+    """Functions that return the address of a list of the captures or objects counted in a part of a picture."""
 
     captured: Lead
     published: Lead
@@ -233,7 +233,10 @@ NOWHERE: Final = Leads(_nowhere, _nowhere, _nowhere, _nowhere, _nowhere, _nowher
 def sections(
     held: Holdings, changes: Sequence[CrawlChange], graph: StrongestSites | None, leads: Leads = NOWHERE
 ) -> tuple[OverviewSection, ...]:
-    """Return the sections of what is held; everything that came from a page is escaped. None reads links: no graph."""
+    """Return the sections of an overview. Everything that came from a page is escaped.
+
+    ``graph`` is None if the links were not read; the section on them is then left out.
+    """
     unknown = {"": "unknown"}
     return (
         over_time("captured", "Captures over time", held.months, leads.captured, "captures"),
@@ -260,7 +263,10 @@ def over_time(
     undated: int = 0,
     chosen: Chosen | None = None,
 ) -> OverviewSection:
-    """Return a section with counts by month, or by year, and of what has no date; the table has what is ``chosen``."""
+    """Return a section with counts by month or year, and the number of undated ones.
+
+    The table shows the ``chosen`` span.
+    """
     found = periods(months)
     without = f"<p>{undated:,} more have no date that can be read.</p>" if undated else ""
     if not found.counts:
@@ -319,12 +325,12 @@ def _linked(graph: StrongestSites, lead: Lead) -> OverviewSection:
 
 
 def table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:
-    """Return a folded table: each row has words, the address that they lead to, and its values."""
+    """Return a folded table; each row has a text, the address that it links to (or empty), and its values."""
     return f"<details><summary>As numbers</summary>{open_table(heads, rows)}</details>"
 
 
 def open_table(heads: Sequence[str], rows: Iterable[tuple[str, str, Sequence[int | str]]]) -> str:
-    """Return the table of ``table`` without folding it."""
+    """Return the same table as ``table``, not folded."""
     first, *others = (escape(each.capitalize()) for each in heads)
     head = f"<th>{first}</th>" + "".join(f'<th class="n">{each}</th>' for each in others)
     body = "".join(
@@ -345,11 +351,11 @@ def _led(words: str, address: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EventLine:
-    """What was collected about an event. Days are ISO 8601, empty where there are none.
+    """A collection about an event, as a row of a table. Days are ISO 8601, empty if there are none.
 
-    ``begin`` and ``end`` are those of the event; ``first`` and ``last`` of the relevant captures, of all pages where
-    none is relevant. ``archives`` counts those that pages were taken from, ``retrieval_rate`` is as in
-    ``EventCollection``.
+    ``begin`` and ``end`` are those of the event; ``first`` and ``last`` those of the relevant captures, or of all pages
+    if none is relevant. ``archives`` is the number of archives that pages were taken from; ``retrieval_rate`` is that
+    of ``EventCollection``.
     """
 
     name: str
@@ -364,7 +370,7 @@ class EventLine:
 
     @classmethod
     def of(cls, icd: Icd, collection: EventCollection) -> Self:
-        """Return the line of a collection that was made by a definition."""
+        """Return the row of a collection that was made by a definition."""
         event = icd.event
         days = sorted(row.fetched_at[:10] for row in collection.relevant or collection.pages)
         return cls(
@@ -386,7 +392,7 @@ def is_collection(icd: Icd) -> bool:
 
 
 def event_table(lines: Sequence[EventLine], leads: Sequence[str] = ()) -> str:
-    """Return the table of several collections as HTML; ``leads`` are the addresses of each, empty for none."""
+    """Return a table of collections as HTML; ``leads`` are the addresses that the rows link to, empty for none."""
     head = ("Collection", "event", "pages", "relevant", "captured", "archives", "archives had")
     rows = (
         (
@@ -398,7 +404,7 @@ def event_table(lines: Sequence[EventLine], leads: Sequence[str] = ()) -> str:
                 each.relevant,
                 _span(each.first, each.last),
                 each.archives,
-                "–" if each.retrieval_rate is None else told(each.retrieval_rate, Measure.SHARE),
+                "–" if each.retrieval_rate is None else format_value(each.retrieval_rate, Measure.SHARE),
             ),
         )
         for each, lead in zip(lines, leads or [""] * len(lines), strict=True)

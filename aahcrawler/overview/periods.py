@@ -1,4 +1,4 @@
-"""Spans by how their dates begin: ``2012-03`` is a month, ``2012`` a year, ``201`` a decade, ``20`` a century."""
+"""Periods of time, named by how their dates begin: month ``2012-03``, year ``2012``, decade ``201``, century ``20``."""
 
 import re
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ PERIOD: Final = r"[0-9]{2,4}|[0-9]{4}-(?:0[1-9]|1[0-2])"
 """What a period looks like, as a regular expression."""
 _LENGTHS: Final = (7, 4, 3, 2)
 """How many characters of a date a month, a year, a decade and a century have in common."""
-_MOST: Final = 48
+_MAX_PERIODS: Final = 48
 _TAIL: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """Counts of periods that follow one another, those with nothing among them, in the order of time.
+    """Counts of consecutive periods, in order of time, including those with nothing.
 
-    ``earlier`` and ``later`` are counts of what lies before and after them: the few that are far from all others.
+    ``earlier`` and ``later`` are sums of the few counts that lie far before and after all others.
     """
 
     counts: Mapping[str, int]
@@ -29,7 +29,7 @@ class Periods:
 
 
 def periods(months: Mapping[str, int]) -> Periods:
-    """Gather counts of months, or of years alone, in at most about 48 periods of one length.
+    """Add up counts by month or year to at most about 48 periods of equal length.
 
     >>> periods({"2012-11": 2, "2013-01": 1}).counts
     {'2012-11': 2, '2012-12': 0, '2013-01': 1}
@@ -44,7 +44,7 @@ def periods(months: Mapping[str, int]) -> Periods:
         if length == _LENGTHS[0] and any(len(name) < length for name in core):
             continue
         begin, end = (_number(name[:length]) for name in (next(iter(core)), next(reversed(core))))
-        if end - begin < _MOST or length == _LENGTHS[-1]:
+        if end - begin < _MAX_PERIODS or length == _LENGTHS[-1]:
             break
     counts = {_name(number, length): 0 for number in range(begin, end + 1)}
     for name, n in core.items():
@@ -53,7 +53,7 @@ def periods(months: Mapping[str, int]) -> Periods:
 
 
 def _core(known: Mapping[str, int]) -> tuple[dict[str, int], int, int]:
-    """Return the counts without the few at either end, and how many these are."""
+    """Return the counts without outliers at either end, and the sums of those left out before and after."""
     most = sum(known.values()) * _TAIL
     names, ends = list(known), [0, 0]
     for side, order in enumerate((1, -1)):
@@ -84,9 +84,9 @@ def worded(period: str) -> str:
 
 
 def span_of(period: str) -> tuple[int, int]:
-    """Return the moment in microseconds since 1970 at which a period begins, and that at which it is over.
+    """Return the times, in microseconds since 1970, at which a period begins and ends.
 
-    Raise ``ValueError`` where it is none.
+    Raise ``ValueError`` for no period.
     """
     if not re.fullmatch(PERIOD, period):
         raise ValueError(f"{period!r} is no period")
@@ -105,9 +105,9 @@ def _moment(year: int, month: int) -> int:
 
 
 def published_in(period: str) -> tuple[str, tuple[str, ...]]:
-    """Return the condition in SQL that objects were published in a period, with its values. Raise ``ValueError``.
+    """Return the SQL condition that an object was published in a period, and its parameters. Raise ``ValueError``.
 
-    It is met by the same dates that the index of pages counts as ``published``.
+    It selects the same dates that the page index counts as ``published``.
     """
     span_of(period)
     if "-" in period:

@@ -1,7 +1,7 @@
-"""Pictures of what objects speak of: topics month by month and as a map, and praise and blame over time.
+"""Pictures of what web objects speak of: topics over time and as a map, and praise and blame over time.
 
-Topics are joined two by two, the most alike first (average linkage on the terms that they share), and the map is cut
-in the order of that tree, so that whatever was joined is a rectangle of its own (a treemap: Shneiderman, 1992).
+Topics are merged pairwise, the most similar first (average linkage on shared terms). The map is divided in the order of
+that tree, so that each merged group is a rectangle (a treemap: Shneiderman, 1992).
 """
 
 import math
@@ -25,7 +25,7 @@ _MIDDLE, _HALF, _LEFT = 110, 90, 80
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a picture: what it is called, its counts by month or year, and where it leads as a whole."""
+    """A row of a picture: its label, its counts by month or year, and the address that the label links to."""
 
     label: str
     months: Mapping[str, int]
@@ -41,8 +41,8 @@ def shares(
 ) -> str:
     """Return a figure with a row for each topic, and a disk for its share of the objects of each period.
 
-    ``lead`` gives the address of what a row, by its number, has in a period; with ``chosen`` a span of time can be
-    drawn over it. Empty where no object has a date.
+    ``lead`` returns the address for a row, by index, and a period; with ``chosen`` readers can select a span of time.
+    Empty if no object has a date.
     """
     whole = periods(published).counts
     if not whole or not rows:
@@ -74,7 +74,7 @@ def shares(
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A row of a picture of counts: by month or year, those ``within`` them, and where it leads as a whole."""
+    """A row of a picture of counts by month or year: all of them, the part ``within``, and the address of the label."""
 
     label: str
     months: Mapping[str, int]
@@ -83,9 +83,9 @@ class Spread:
 
 
 def spread(title: str, rows: Sequence[Spread]) -> str:
-    """Return a figure with a row for each group: a ring for its pages of each period, filled as far as they are kept.
+    """Return a figure with a row for each group, and a ring for its pages of each period, filled to what is ``within``.
 
-    Empty where nothing has a month.
+    Empty if there is no month at all.
     """
     summed: Counter[str] = Counter()
     for row in rows:
@@ -122,9 +122,9 @@ def spread(title: str, rows: Sequence[Spread]) -> str:
 
 
 def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead, chosen: Chosen | None = None) -> str:
-    """Return a figure of sentences that praise, upwards, and that blame, downwards; empty where none has a date.
+    """Return a figure of sentences by period: praising ones upwards, blaming ones downwards; empty if none has a date.
 
-    With ``chosen`` a span of time can be drawn over it.
+    With ``chosen``, readers can select a span of time.
     """
     sums = {name: praise + blame for name, (praise, blame) in months.items() if name}
     names = list(periods(sums).counts)
@@ -158,7 +158,7 @@ def balance(title: str, months: Mapping[str, tuple[int, int]], lead: Lead, chose
 
 
 def _gathered(months: Mapping[str, int], names: Mapping[str, int]) -> dict[str, int]:
-    """Return counts by the periods of some names, all of one length; what lies in none of them is left out."""
+    """Add up counts by the given periods, which have one length; counts outside of them are left out."""
     counts = dict.fromkeys(names, 0)
     length = len(next(iter(names), ""))
     for month, n in months.items():
@@ -168,7 +168,7 @@ def _gathered(months: Mapping[str, int], names: Mapping[str, int]) -> dict[str, 
 
 
 def _grounds(names: Sequence[str], left: float, width: float, bottom: float, chosen: Chosen | None) -> list[str]:
-    """Return the ground of each period, over which a span of time is drawn; none where that cannot be done."""
+    """Return the background of each period, on which a span of time is selected; none if that is not possible."""
     if chosen is None:
         return []
     return [
@@ -186,17 +186,17 @@ def _times(names: Sequence[str], left: float, width: float, y: float) -> list[st
     ]
 
 
-MOST: Final = 60
-"""Topics that are drawn: the work is of the third power of their number."""
+MAX_TOPICS: Final = 60
+"""Topics that are drawn; the work grows with the third power of their number."""
 _HEIGHT: Final = 430
 _LINE, _LETTER, _EDGE = 18, 8.2, 8
-_LEAST: Final = 2
-"""Topics of a family that is outlined."""
+_MIN_FAMILY: Final = 2
+"""Topics of the smallest group that is outlined."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicArea:
-    """A topic on the map: its name, how large it is, its terms, and where it leads."""
+    """A topic on the map: its label, its size, its terms, and the address that it links to."""
 
     label: str
     weight: int
@@ -206,7 +206,7 @@ class TopicArea:
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """Topics that were joined: their numbers, their weight, the two parts, and whether all of it shares terms."""
+    """A node of the tree of merged topics: their numbers, their weight, its two parts, and whether all share terms."""
 
     members: tuple[int, ...]
     weight: int
@@ -222,7 +222,7 @@ class _Box:
     height: float
 
     def cut(self, share: float) -> tuple["_Box", "_Box"]:
-        """Return the two parts of a box that is cut across its longer side."""
+        """Divide a box across its longer side; the first part has ``share`` of it."""
         if self.width >= self.height:
             first = self.width * share
             return _Box(self.x, self.y, first, self.height), _Box(
@@ -233,8 +233,8 @@ class _Box:
 
 
 def topic_map(title: str, topics: Sequence[TopicArea]) -> str:
-    """Return a figure with the map of topics, the first ``MOST`` of them; empty where there is none."""
-    shown = [each for each in topics if each.weight > 0][:MOST]
+    """Return a figure with the map of the first ``MAX_TOPICS`` topics; empty if there is none."""
+    shown = [each for each in topics if each.weight > 0][:MAX_TOPICS]
     if not shown:
         return ""
     tree = _joined(shown)
@@ -248,7 +248,7 @@ def topic_map(title: str, topics: Sequence[TopicArea]) -> str:
 
 
 def _joined(topics: Sequence[TopicArea]) -> _Node:
-    """Join topics to a tree; of pairs that are equally alike the ones of the least weight are joined first."""
+    """Merge topics to a tree; of equally similar pairs, the one with the lowest weight is merged first."""
     alike = [[_likeness(one, other) for other in topics] for one in topics]
     nodes = [_Node((number,), each.weight) for number, each in enumerate(topics)]
     while len(nodes) > 1:
@@ -266,7 +266,7 @@ def _order(alike: Sequence[Sequence[float]], one: _Node, other: _Node) -> tuple[
 
 
 def _likeness(one: TopicArea, other: TopicArea) -> float:
-    """Return the cosine of the terms of two topics."""
+    """Return the cosine similarity of two topics' terms."""
     size = math.sqrt(len(set(one.terms)) * len(set(other.terms)))
     return len(set(one.terms) & set(other.terms)) / size if size else 0.0
 
@@ -285,8 +285,8 @@ def _leaves(node: _Node, box: _Box) -> Iterator[tuple[int, _Box]]:
 
 
 def _families(node: _Node, box: _Box) -> Iterator[_Box]:
-    """Yield the boxes of the largest groups of topics all of which share terms."""
-    if node.is_family and len(node.members) >= _LEAST:
+    """Yield the boxes of the largest groups of topics that all share terms."""
+    if node.is_family and len(node.members) >= _MIN_FAMILY:
         yield box
         return
     if node.parts:
@@ -316,7 +316,7 @@ def _drawn(topic: TopicArea, box: _Box) -> str:
 
 
 def _wrapped(label: str, letters: int) -> list[str]:
-    """Return a name in lines of so many letters, broken between its terms."""
+    """Break a label between its terms into lines of at most ``letters`` characters."""
     lines: list[str] = []
     for term in label.split(" "):
         if lines and len(lines[-1]) + 1 + len(term) <= letters:

@@ -20,7 +20,7 @@ from aahcrawler.page import Page
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.recorded_responses import RecordedResponse, RecordedResponses
 from aahcrawler.streams import (
-    LARGEST,
+    MAX_MANIFEST_BYTES,
     MAX_PARTS,
     Representation,
     UnreadableManifestError,
@@ -39,7 +39,7 @@ MAX_QUALITIES: Final = 300
 _MAX_SEGMENTS: Final = 5_000
 """Segments at the end of a playlist that are looked up; where none of them was captured, all are shown."""
 _MAX_LINES: Final = 6 * MAX_PARTS
-_MAX_MADE: Final = 4 * LARGEST
+_MAX_MADE: Final = 4 * MAX_MANIFEST_BYTES
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _ADDRESS: Final = re.compile(r'([:,]\s*[A-Z0-9-]*+)="((?<=URI=")[^"]*+|(?i:https?:|)//[^"]*+)"')
 """An attribute that names something else: by its name, or because its value is a URL (section 4.2)."""
@@ -83,7 +83,9 @@ def rewrite_playlist(text: str, link: Link, has: Has) -> ShownManifest:
     Only qualities in the archive are offered, and segments at the end that are not in it are left out, unless nothing
     would remain. A live playlist ends with what it named when it was captured.
     """
-    lines = [found for line in islice(_LINE_END.split(text[:LARGEST]), _MAX_LINES) if (found := line.strip())]
+    lines = [
+        found for line in islice(_LINE_END.split(text[:MAX_MANIFEST_BYTES]), _MAX_LINES) if (found := line.strip())
+    ]
     if not any(line.startswith(_VARIANT) for line in lines):
         return _media(lines, link, has)
     offers = list(_offers(lines))
@@ -201,7 +203,7 @@ class ArchivedStream:
 
         Raises ``UnreadableManifestError`` where a player could not read it either, and ``OSError``.
         """
-        body, whole = self.answers.decoded(self.answer, LARGEST)
+        body, whole = self.answers.decoded(self.answer, MAX_MANIFEST_BYTES)
         if found is StreamFormat.HLS:
             text = body.decode("utf-8-sig", "replace")
             # Of a playlist that broke off, the last line may lack its end.

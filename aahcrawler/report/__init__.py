@@ -1,4 +1,4 @@
-"""The report of a crawl for people: one HTML file that needs nothing else."""
+"""The report of a crawl for people: one self-contained HTML file."""
 
 from aahcrawler.report.report_page import (
     ReportError,

@@ -1,4 +1,4 @@
-"""Line charts and bars as SVG and HTML text: they need no scripts."""
+"""Line charts and bar tables as SVG and HTML, without scripts."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,13 +49,13 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Where the values of a series stand from left to right: as many numbers that do not fall, and what they count."""
+    """The horizontal axis of a chart: a non-decreasing position for each value, and the unit of the positions."""
 
     places: Sequence[float]
     measure: Measure = Measure.PAGES
 
     def pauses(self) -> frozenset[int]:
-        """Return the positions before which nothing came in for a while; lines are broken there."""
+        """Return the indexes of values that follow a pause; lines are broken there."""
         if self.measure is not Measure.SECONDS or len(self.places) < 3:
             return frozenset()
         steps = [after - before for before, after in zip(self.places, self.places[1:], strict=False)]
@@ -64,14 +64,14 @@ class Axis:
 
 
 def over_pages(count: int) -> Axis:
-    """Return the axis of 1, 2, 3 ... pages."""
+    """Return an axis with the positions 1, 2, 3 ... ``count``, in pages."""
     return Axis(range(1, count + 1))
 
 
 def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure = Measure.NUMBER) -> str:
-    """Return a figure with an SVG chart of series that are as long as their axis; ``measure`` is that of their values.
+    """Return a figure with a line for each series; ``measure`` is the unit of the values.
 
-    It has a grid with units, and names the values of the part that one points at.
+    Each series has one value for each position of the axis. Pointing at a part of the chart shows its values.
     """
     if not axis.places:
         return f"<p>{escape(title)}: no page yet.</p>"
@@ -84,7 +84,7 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
         f'<tspan fill="{line.colour}" dx="{10 if place else 0}">\u25a0</tspan> <tspan>{escape(line.name)}</tspan>'
         for place, line in enumerate(lines)
     )
-    last = ", ".join(f"{line.name} {told(line.values[-1], measure)}" for line in lines)
+    last = ", ".join(f"{line.name} {format_value(line.values[-1], measure)}" for line in lines)
     columns = [tick for tick in _ticks(axis.places[-1] or 1.0, axis.measure) if tick[0] >= first]
     grid = "".join(_row(frame.y(value), name) for value, name in rows)
     grid += "".join(_column(frame.x(place), name) for place, name in columns)
@@ -99,11 +99,13 @@ def line_chart(title: str, lines: Sequence[Line], axis: Axis, measure: Measure =
     )
 
 
-def told(value: float, measure: Measure) -> str:
-    """Return a value in words.
+def format_value(value: float, measure: Measure) -> str:
+    """Format a value with its unit.
 
-    >>> told(0.4218, Measure.SHARE), told(93, Measure.SECONDS), told(12345.6, Measure.NUMBER), told(1, Measure.PAGES)
-    ('42.2 %', '1.6 min', '12,346', '1 page')
+    >>> format_value(0.4218, Measure.SHARE), format_value(93, Measure.SECONDS)
+    ('42.2 %', '1.6 min')
+    >>> format_value(12345.6, Measure.NUMBER), format_value(1, Measure.PAGES)
+    ('12,346', '1 page')
     """
     match measure:
         case Measure.SHARE:
@@ -119,7 +121,7 @@ def told(value: float, measure: Measure) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where values stand in a chart."""
+    """The mapping from values to coordinates in the chart."""
 
     first: float
     x_scale: float
@@ -133,7 +135,7 @@ class _Frame:
 
 
 def _ticks(top: float, measure: Measure) -> Iterator[tuple[float, str]]:
-    """Yield round numbers from 0 up to about ``top``, with their names."""
+    """Yield round numbers from 0 to about ``top``, each with its label."""
     if measure is Measure.SECONDS:
         span, unit, name = next((each for each in _SPANS if top / each[0] <= _MAX_TICKS), _SPANS[-1])
         yield from ((span * n, f"{span * n / unit:g} {name}") for n in range(math.floor(top / span) + 1))
@@ -156,12 +158,12 @@ def _column(x: float, name: str) -> str:
 
 
 def _shown(count: int, most: int) -> list[int]:
-    """Return at most about so many positions of a series, its last one among them."""
+    """Return about ``most`` evenly spaced indexes of a series, including the last one."""
     return sorted({*range(0, count, math.ceil(count / most)), count - 1})
 
 
 def _drawn(line: Line, axis: Axis, shown: Sequence[int], frame: _Frame) -> str:
-    """Draw a line, broken at pauses; what stands alone between two of them is a dot."""
+    """Draw a line, broken at pauses; a single value between two pauses is drawn as a dot."""
     pauses = sorted(axis.pauses())
     pieces: list[list[str]] = [[]]
     for position in shown:
@@ -177,14 +179,14 @@ def _drawn(line: Line, axis: Axis, shown: Sequence[int], frame: _Frame) -> str:
 
 
 def _strips(lines: Sequence[Line], axis: Axis, measure: Measure, frame: _Frame) -> Iterator[str]:
-    """Yield parts of the chart that say what stands in them."""
+    """Yield the invisible parts of the chart that show their values when pointed at."""
     at = _shown(len(axis.places), _STRIPS)
     xs = [frame.x(axis.places[position]) for position in at]
     for place, position in enumerate(at):
         left = _LEFT if not place else (xs[place - 1] + xs[place]) / 2
         right = _RIGHT if place == len(at) - 1 else (xs[place] + xs[place + 1]) / 2
-        told_at = told(axis.places[position], axis.measure)
-        values = ", ".join(f"{line.name} {told(line.values[position], measure)}" for line in lines)
+        told_at = format_value(axis.places[position], axis.measure)
+        values = ", ".join(f"{line.name} {format_value(line.values[position], measure)}" for line in lines)
         yield (
             f'<g class="at"><title>{escape(f"{told_at}: {values}")}</title>'
             f'<rect x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{_BOTTOM - _TOP}"/>'
@@ -206,9 +208,9 @@ def bars(counts: Mapping[str, int], empty: str = "None.") -> str:
 
 
 def html_page(title: str, heading: str, sub: str, figures: Mapping[str, str], body: str) -> str:
-    """Return a page of HTML that needs nothing else and runs no scripts: a heading, a line on it, figures, and a body.
+    """Return a self-contained HTML page without scripts: heading, a line below it, figures, and body.
 
-    ``sub`` and ``body`` are HTML; the others are escaped.
+    ``sub`` and ``body`` are HTML; the other texts are escaped.
     """
     css = resources.files(__package__).joinpath("report.css").read_text("utf-8")
     told = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in figures.items())

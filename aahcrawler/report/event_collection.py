@@ -1,8 +1,8 @@
-"""What a crawl collected for its subject: relevance by depth and in order, archives, gaps, and a way that it went.
+"""What a crawl collected for its subject: relevance by depth and over time, archives, gaps, and one path of links.
 
-The figures are those of Gossen, Risse and Demidova (Towards extracting event-centric collections from Web archives,
+The measures are those of Gossen, Risse and Demidova (Towards extracting event-centric collections from Web archives,
 sections 6 and 7) and of Klein, Balakireva and Van de Sompel (Focused crawl of Web archives to build event collections,
-section 5). All of them follow from the captures of a folder and its log of URLs that failed.
+section 5). All are computed from the captures of a folder and its log of failed URLs.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from typing import Final
 from aahcrawler.archive.surt import surt
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.capture_statements import PageRow
-from aahcrawler.report.chart import WIDTH, Axis, Line, Measure, bars, line_chart, over_pages, told
+from aahcrawler.report.chart import WIDTH, Axis, Line, Measure, bars, format_value, line_chart, over_pages
 
 LIVE: Final = "sites themselves"
 """What stands for an archive where a page was taken of its site."""
@@ -31,7 +31,7 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class AtDepth:
-    """The pages so many links away from a seed, and how many of them are relevant."""
+    """The number of pages at a depth (links from a seed), and how many of them are relevant."""
 
     depth: int
     pages: int
@@ -45,9 +45,9 @@ class AtDepth:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """What came from one archive: pages, relevant ones, and its share of the latter; the shares sum to one.
+    """The pages from one archive: how many, how many relevant ones, and its share of all relevant pages.
 
-    Where no page is relevant they are shares of all pages.
+    If no page is relevant, it is the share of all pages. The shares of all archives sum to one.
     """
 
     archive: str
@@ -58,9 +58,9 @@ class Contribution:
 
 @dataclass(frozen=True)
 class EventCollection:
-    """The captures of a crawl in the order in which they were got, and the URLs of pages that no source had.
+    """The captures of a crawl in the order in which it obtained them, and the URLs of pages that no source had.
 
-    ``requests`` counts those to sites and archives together.
+    ``requests`` counts requests to sites and archives together.
     """
 
     captures: Sequence[PageRow] = ()
@@ -79,7 +79,7 @@ class EventCollection:
 
     @property
     def is_scored(self) -> bool:
-        """Whether any page has a score: without a subject none has."""
+        """Whether any page has a score; pages of a crawl without subject have none."""
         return any(row.score is not None for row in self.pages)
 
     @property
@@ -89,14 +89,14 @@ class EventCollection:
 
     @cached_property
     def depths(self) -> Sequence[AtDepth]:
-        """Pages and relevant pages by depth, those whose depth is not known left out."""
+        """The number of pages and relevant pages at each known depth."""
         pages = Counter(row.depth for row in self.pages if row.depth is not None)
         relevant = Counter(row.depth for row in self.relevant)
         return tuple(AtDepth(depth, pages[depth], relevant[depth]) for depth in sorted(pages))
 
     @cached_property
     def contributions(self) -> Sequence[Contribution]:
-        """What each archive contributed, and the sites where they were asked; the largest first."""
+        """The contribution of each archive, and of the live sites if they were asked; the largest first."""
         pages = Counter(map(archive_of, self.pages))
         relevant = Counter(map(archive_of, self.relevant))
         counted = relevant if relevant else pages
@@ -105,42 +105,42 @@ class EventCollection:
 
     @property
     def had(self) -> int:
-        """The number of pages and redirects that archives had."""
+        """The number of pages and redirects that were found in archives."""
         return sum(row.memento is not None and row.status < ERROR for row in self.captures)
 
     @property
     def retrieval_rate(self) -> float | None:
-        """The share of URLs that archives had, of those that they were asked for; None where that is none.
+        """The share of the URLs requested from archives that they had; None if none was requested.
 
-        Redirects are had; errors that archives hold count for neither.
+        Redirects count as found. Archived error responses are left out on both sides.
         """
         asked = self.had + len(self.missing)
         return self.had / asked if asked else None
 
     @property
     def requests_per_relevant(self) -> float | None:
-        """Requests for each relevant page; None where no page is relevant, or nobody was asked over the network."""
+        """Requests for each relevant page; None without relevant pages or without requests."""
         return self.requests / len(self.relevant) if self.relevant and self.requests else None
 
     @property
     def figures(self) -> Mapping[str, str]:
-        """What archives had, and what that took, in words by their names; what cannot be said is left out."""
+        """The measures of retrieval from archives, by name and in words; undefined ones are left out."""
         rate, per_page = self.retrieval_rate, self.requests_per_relevant
         told_of = {
             "URLs that archives had": f"{self.had:,}",
             "URLs that none had": f"{len(self.missing):,}",
-            "Share of URLs that archives had": "" if rate is None else told(rate, Measure.SHARE),
-            "Requests for each relevant page": "" if per_page is None else told(per_page, Measure.NUMBER),
+            "Share of URLs that archives had": "" if rate is None else format_value(rate, Measure.SHARE),
+            "Requests for each relevant page": "" if per_page is None else format_value(per_page, Measure.NUMBER),
         }
         return {name: value for name, value in told_of.items() if value}
 
     @property
     def accumulated(self) -> float:
-        """The scores of all pages, added up."""
+        """The sum of the scores of all pages."""
         return sum(row.score or 0.0 for row in self.pages)
 
     def table(self) -> Iterator[Sequence[object]]:
-        """Yield the pages as rows of values under a head, in the order in which they were got."""
+        """Yield a row of column names, then a row for each page, in the order in which the pages were obtained."""
         yield "url", "title", "captured", "archive", "memento", "status", "depth", "score", "relevant", "linked_from"
         for row in self.pages:
             yield (
@@ -151,7 +151,10 @@ class EventCollection:
 
     @cached_property
     def chain(self) -> Sequence[PageRow]:
-        """The captures from a seed to a relevant page as deep as any: of several, to the one with the best score."""
+        """The captures on the path from a seed to the deepest relevant page.
+
+        Among equally deep ones, to that with the best score.
+        """
         ends = [row for row in self.relevant if row.depth is not None]
         if not ends:
             return ()
@@ -165,27 +168,26 @@ class EventCollection:
 
 
 def archive_of(row: PageRow) -> str:
-    """Return the archive that a capture was taken from, ``LIVE`` for one of its site."""
+    """Return the archive from which a capture was taken, ``LIVE`` if it was fetched from its site."""
     return LIVE if row.memento is None else row.archive or row.memento
 
 
 def got_at(row: PageRow) -> str:
-    """Return when the crawl got a capture, ISO 8601: an archive may have made it years before."""
+    """Return when the crawl obtained a capture, ISO 8601; an archive may have made it years before."""
     return row.obtained_at or row.fetched_at
 
 
 def event_collection(captures: Iterable[PageRow], missing: Sequence[str], requests: int) -> EventCollection:
-    """Return what a crawl collected, of its captures in any order."""
+    """Order the captures of a crawl by when they were obtained, and return them as a collection."""
     return EventCollection(tuple(sorted(captures, key=got_at)), missing, requests)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A collection beside a list of seeds that people chose, of ``curated`` URLs.
+    """A collection compared with a curated list of ``curated`` URLs.
 
-    ``common`` are its pages that are in the list, ``relevant`` those of them that are relevant. The slopes are the
-    relevance gathered with each page: of the collection, and of what it has in common with the list, None where that
-    is nothing.
+    ``common`` counts its pages that are in the list, ``relevant`` the relevant ones among those. A slope is the mean
+    score of a page: ``slope`` over the collection, ``common_slope`` over the common pages, None if there are none.
     """
 
     curated: int
@@ -195,8 +197,8 @@ class Comparison:
     common_slope: float | None
 
 
-def compared(collection: EventCollection, curated: Iterable[str]) -> Comparison:
-    """Compare a collection with a list of URLs; http or https, with ``www.`` or without is the same."""
+def compare(collection: EventCollection, curated: Iterable[str]) -> Comparison:
+    """Compare a collection with a list of URLs, ignoring scheme and a leading ``www.``."""
     wanted = {surt(each) for each in curated}
     common = [row for row in collection.pages if surt(row.url) in wanted]
     return Comparison(
@@ -208,8 +210,8 @@ def _slope(rows: Collection[PageRow]) -> float | None:
     return sum(row.score or 0.0 for row in rows) / len(rows) if rows else None
 
 
-def course(rows: Sequence[PageRow]) -> str:
-    """Draw relevance over pages and over time; where no page has any, since the crawl has no subject, its pages."""
+def relevance_course(rows: Sequence[PageRow]) -> str:
+    """Draw relevance over pages and over time; for a crawl without subject, the number of pages over time."""
     rows = sorted(rows, key=got_at)
     if rows and all(row.score is None for row in rows):
         return line_chart("Pages", [Line("pages so far", _BLUE, range(1, len(rows) + 1))], _over_time(rows))
@@ -239,13 +241,13 @@ def course(rows: Sequence[PageRow]) -> str:
 
 
 def _means(values: Sequence[float], window: int) -> list[float]:
-    """Return, for each value, the mean of as many up to it."""
+    """Return for each value the mean of the last ``window`` values up to it."""
     sums = [0.0, *accumulate(values)]
     return [(sums[n] - sums[max(0, n - window)]) / min(n, window) for n in range(1, len(values) + 1)]
 
 
 def _over_time(rows: Sequence[PageRow]) -> Axis:
-    """Return the axis of the times at which pages were got, from the first on."""
+    """Return an axis of the seconds since the first page at which pages were obtained."""
     times = [datetime.fromisoformat(got_at(row)).timestamp() for row in rows]
     return Axis([each - times[0] for each in times], Measure.SECONDS)
 
@@ -261,7 +263,7 @@ def _nowhere(_: PageRow) -> str:
 def sections(
     collection: EventCollection, comparison: Comparison | None = None, lead: Lead = _nowhere
 ) -> Iterator[tuple[str, str]]:
-    """Yield the sections of a report on a collection: heading and HTML, with pictures that need no scripts."""
+    """Yield heading and HTML of each section of a report on a collection; pictures need no scripts."""
     if collection.is_scored and len(collection.depths) > 1:
         yield "Pages and relevant pages by depth", _by_depth(collection.depths)
     if collection.is_archived:
@@ -286,7 +288,7 @@ def _by_depth(depths: Sequence[AtDepth]) -> str:
     drawn = []
     for place, each in enumerate(depths):
         y = place * _ROW
-        words = f"depth {each.depth}: {each.relevant:,} of {told(each.pages, Measure.PAGES)}"
+        words = f"depth {each.depth}: {each.relevant:,} of {format_value(each.pages, Measure.PAGES)}"
         bars_of = ((each.pages, y + 4, _BLUE), (each.relevant, y + 4 + _BAR, _BROWN))
         drawn.append(
             f'<g class="part"><title>{escape(words)}</title><text x="0" y="{y + 22}">depth {each.depth}</text>'
@@ -295,7 +297,7 @@ def _by_depth(depths: Sequence[AtDepth]) -> str:
                 for count, top, colour in bars_of
             )
             + f'<text x="{WIDTH - 112}" y="{y + 22}">{each.relevant:,} of {each.pages:,}, '
-            f"{told(each.share, Measure.SHARE)}</text></g>"
+            f"{format_value(each.share, Measure.SHARE)}</text></g>"
         )
     label = "; ".join(f"depth {each.depth}: {each.relevant:,} of {each.pages:,} relevant" for each in depths)
     return (
@@ -309,14 +311,14 @@ def _contributed(contributions: Sequence[Contribution]) -> str:
     room = WIDTH - 80
     drawn = []
     for place, each in enumerate(contributions):
-        y, width, share = place * _ROW, room * each.share, told(each.share, Measure.SHARE)
+        y, width, share = place * _ROW, room * each.share, format_value(each.share, Measure.SHARE)
         drawn.append(
             f'<g class="part"><title>{escape(each.archive)}: {share}</title>'
             f'<text x="0" y="{y + 14}">{escape(_short(each.archive))}</text>'
             f'<rect x="0" y="{y + 21}" width="{width:.1f}" height="{_BAR}" fill="{_BLUE}"/>'
             f'<text x="{width + 6:.1f}" y="{y + 33}">{share}</text></g>'
         )
-    label = "; ".join(f"{each.archive} {told(each.share, Measure.SHARE)}" for each in contributions)
+    label = "; ".join(f"{each.archive} {format_value(each.share, Measure.SHARE)}" for each in contributions)
     rows = "".join(
         f"<tr><th>{escape(each.archive)}</th><td>{each.pages:,}</td><td>{each.relevant:,}</td></tr>"
         for each in contributions
@@ -329,7 +331,7 @@ def _contributed(contributions: Sequence[Contribution]) -> str:
 
 
 def _retrieved(collection: EventCollection) -> str:
-    shown = (*collection.figures.items(), ("Relevance gathered", told(collection.accumulated, Measure.NUMBER)))
+    shown = (*collection.figures.items(), ("Relevance gathered", format_value(collection.accumulated, Measure.NUMBER)))
     rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in shown)
     return f"<table>{rows}</table>"
 
@@ -344,7 +346,7 @@ _BOX: Final = 74
 
 
 def _chain(chain: Sequence[PageRow], lead: Lead) -> str:
-    """Draw the captures of a chain one below the other, with the archive, the moment and the score of each."""
+    """Draw the captures of a path one below the other, each with its archive, time and score."""
     drawn = []
     for place, row in enumerate(chain):
         y = place * (_BOX + 26)
@@ -385,5 +387,5 @@ def _beside(comparison: Comparison) -> str:
         "relevant ones of these": comparison.relevant,
     }
     slopes = (("of the collection", comparison.slope), ("of what is in both", comparison.common_slope))
-    words = "; ".join(f"{name} {told(value, Measure.NUMBER)}" for name, value in slopes if value is not None)
+    words = "; ".join(f"{name} {format_value(value, Measure.NUMBER)}" for name, value in slopes if value is not None)
     return bars(counts) + (f"<p>Relevance gathered with each page: {words}.</p>" if words else "")

@@ -1,10 +1,10 @@
-"""How good a collection is by the judgements of people: precision, recall, break-even point, and how far judges agree.
+"""The quality of a collection by people's judgements: precision, recall, break-even point, and how far judges agree.
 
-Precision is the share of relevant pages among the members of the collection, recall the share of members among the
-relevant pages that were fetched; at the break-even point of the order by score both are the same. A page is relevant to
-the extent that the judges who know say so. Pages that were drawn by lot from bands of relevance weigh as many pages as
-their band has for each one judged of it (Horvitz and Thompson). Intervals hold 95 % of the estimates from resampled
-judgements (the rescaled bootstrap of Rao and Wu, 1988, which heeds that a band may be judged in full).
+Precision is the share of relevant pages among the members of the collection. Recall is the share of members among the
+relevant pages that were fetched. At the break-even point of the ranking by score, both are equal. A page is relevant to
+the extent that judges with an opinion say so. A page that was sampled at random from a band of relevance stands for as
+many pages as the band has for each judged one (Horvitz and Thompson). Intervals hold 95 % of the estimates from
+resampled judgements (the rescaled bootstrap of Rao and Wu, 1988, which allows for bands that were judged completely).
 """
 
 from collections import Counter
@@ -31,18 +31,18 @@ Pages = Callable[[Collection[str]], Mapping[str, FramePage]]
 
 
 def in_frame(pages: Iterable[FramePage]) -> Pages:
-    """Return what tells pages among those that are given."""
+    """Return a function that finds pages by URL among ``pages``."""
     found = {each.url: each for each in pages}
     return lambda urls: {url: found[url] for url in urls if url in found}
 
 
 class NoSampleError(Exception):
-    """Raised for the number of a sample that was not drawn."""
+    """No sample with this number was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimated share, and the ends of its interval: None where the judged pages are too few or too alike."""
+    """An estimated share with its interval; the ends are None if the judged pages are too few or too similar."""
 
     value: float
     low: float | None = None
@@ -55,10 +55,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far judges agree on ``pages`` that several of them judged: Cohen's kappa of two, Fleiss' of more.
+    """The agreement of judges on ``pages`` that at least two of them judged: Cohen's kappa for two, Fleiss' for more.
 
-    ``relevance`` is that of relevant against not relevant, ``grades`` that of all grades; None where chance alone would
-    have them agree, since all gave one answer.
+    ``relevance`` compares relevant with not relevant, ``grades`` all grades. Each is None if all answers were the same,
+    since chance would then agree as well.
     """
 
     judges: tuple[str, ...]
@@ -68,20 +68,20 @@ class Agreement:
 
     @property
     def measure(self) -> str:
-        """The name of the measure."""
+        """The name of the kappa."""
         return "Cohen's kappa" if len(self.judges) == 2 else "Fleiss' kappa"
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What judgements say of a collection. Shares are None where nothing tells them.
+    """The measures of a collection by judgements. A share is None if it cannot be estimated.
 
-    ``judged`` pages are what the estimates rest on, of ``pages``, None where those were not drawn from any. ``sample``
-    is the number of the sample, ``order`` that of its pages, ``weighted`` tells whether they stand for bands.
-    ``covered`` counts the pages of bands of which one was judged. ``unknown`` pages are left out, since no judge knows;
-    ``apart`` were judged outside of the sample, ``uncaptured`` are no pages of the crawl. ``grades`` counts judgements,
-    ``judges`` those of each judge. ``drawn_bands`` counts the bands that pages of the sample are of, ``judged_bands``
-    those of which somebody judged a page; both are 0 without a lot.
+    The estimates rest on ``judged`` pages out of ``pages``, which is None if those are no sample. ``sample`` is the
+    number of the sample, ``order`` that of its pages. ``covered`` counts the pages of bands with at least one judged
+    page. Not counted: ``unknown`` pages, of which no judge has an opinion; pages judged ``apart`` from the sample; and
+    ``uncaptured`` URLs, which the crawl has not captured. ``grades`` counts judgements by grade, ``judges`` by judge.
+    ``drawn_bands`` is the number of bands in the sample, ``judged_bands`` of those with a judged page; both are 0
+    unless pages were drawn from bands.
     """
 
     at_least: Grade
@@ -105,7 +105,7 @@ class Evaluation:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether estimates would leave out bands of the sample, as nobody has judged a page of them yet."""
+        """Whether some band of the sample has no judged page yet, so that estimates would leave it out."""
         return self.judged_bands < self.drawn_bands
 
     @property
@@ -115,7 +115,7 @@ class Evaluation:
 
     @property
     def basis(self) -> str:
-        """Say what the estimates rest on."""
+        """Return a sentence on what the estimates rest on."""
         whole = "" if self.pages is None else f" of {self.pages:,}"
         kind = " members of the collection" if self.members_only else ""
         said = [f"{self.judged:,} judged{whole}{kind}"]
@@ -140,7 +140,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class _Truths:
-    """Judged pages side by side: how relevant each is, its score, whether it is a member, its weight, its band."""
+    """The judged pages as parallel arrays: relevance, score, membership, weight and band of each."""
 
     relevant: np.ndarray
     scores: np.ndarray
@@ -157,10 +157,10 @@ def evaluate(
     at_least: Grade = Grade.RELEVANT,
     sample: int | None = None,
 ) -> Evaluation:
-    """Measure a collection by judgements: by those of one sample, where one was drawn.
+    """Measure a collection by judgements, those of one sample if any was drawn.
 
-    ``sample`` is its number, from 1; without one it is the lot of which the most pages were judged, over all pages
-    rather than over members alone, and where there is none all judged pages stand for themselves. Raise
+    ``sample`` is the sample's number, from 1. Without one, take the random sample over all pages with the most judged
+    pages, or else such a sample over members; if there is none, every judged page counts as one. Raise
     ``NoSampleError``.
     """
     if sample is not None and not 1 <= sample <= len(samples):
@@ -205,7 +205,7 @@ def evaluate(
 
 
 def is_relevant(grade: Grade, at_least: Grade) -> bool:
-    """Return whether a page of a grade counts as relevant, where ``at_least`` is the least grade that does."""
+    """Return whether a grade is at least ``at_least``, the lowest grade that counts as relevant."""
     return _GRADES.index(grade) <= _GRADES.index(at_least)
 
 
@@ -220,7 +220,7 @@ def _best(judgements: Sequence[Judgement], samples: Sequence[Sample]) -> int | N
 
 
 def _former(page: DrawnPage) -> FramePage:
-    """Return a page as it was when it was drawn: the last crawl does not have it any more."""
+    """Return a drawn page as it was then, since the last crawl has no capture of it."""
     return FramePage(page.url, page.record, page.captured, page.score, page.is_member)
 
 
@@ -229,7 +229,7 @@ def _share_of(grades: Sequence[Grade], at_least: Grade) -> float:
 
 
 def _truths(truth: Mapping[str, float], held: Mapping[str, FramePage], drawn: Sample | None) -> _Truths:
-    """Put judged pages side by side, those with the best scores first."""
+    """Return the judged pages as arrays, sorted by descending score."""
     in_band = {} if drawn is None else {each.url: each for each in drawn.drawn}
     scores = {url: (in_band[url].score if url in in_band else held[url].score) or 0.0 for url in truth}
     order = sorted(truth, key=lambda url: (-scores[url], url))
@@ -263,7 +263,10 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _break_even(truths: _Truths, weights: np.ndarray) -> float:
-    """Return the precision among as many pages, by score, as there are relevant ones; pages of one score are alike."""
+    """Return the precision of the n pages with the best scores, n being the number of relevant pages.
+
+    Pages of equal score share the last places.
+    """
     ends = np.append(np.flatnonzero(np.diff(truths.scores)), len(truths.scores) - 1)
     pages = np.concatenate(([0.0], np.cumsum(weights)[ends]))
     relevant = np.concatenate(([0.0], np.cumsum(weights * truths.relevant)[ends]))
@@ -291,9 +294,9 @@ def _estimate(value: float, resampled: np.ndarray, is_whole: bool) -> Estimate |
 
 
 def _resampled(truths: _Truths, drawn: Sample | None) -> Iterator[np.ndarray]:
-    """Yield weights of the judged pages, a row for each resample, some rows at once; the same ones on all machines.
+    """Yield arrays of weights of the judged pages, one row for each resample; the same on all machines.
 
-    A band with one judged page is resampled together with the next one.
+    A band with a single judged page is resampled together with the next band.
     """
     lot, groups = np.random.PCG64(0), list(_resampling_groups(truths.bands, drawn))
     at_once = min(RESAMPLES, max(1, _AT_ONCE // len(truths.weights)))
@@ -313,7 +316,7 @@ def _resampled(truths: _Truths, drawn: Sample | None) -> Iterator[np.ndarray]:
 
 
 def _resampling_groups(bands: np.ndarray, drawn: Sample | None) -> Iterator[tuple[np.ndarray, int | None]]:
-    """Yield the places of judged pages that are resampled together, and of how many pages they are, None for any."""
+    """Yield the indexes of judged pages that are resampled together, and how many pages they stand for, None: any."""
     if drawn is None or drawn.order is not Order.LOT:
         yield np.arange(len(bands)), None
         return
@@ -331,7 +334,7 @@ def _resampling_groups(bands: np.ndarray, drawn: Sample | None) -> Iterator[tupl
 
 
 def agreements(judgements: Sequence[Judgement], at_least: Grade = Grade.RELEVANT) -> Iterator[Agreement]:
-    """Yield how far judges agree: all together, and each two where there are more; who does not know is left out."""
+    """Yield the agreement of all judges, and of each two if there are more; answers without opinion are left out."""
     known = [each for each in judgements if each.grade is not Grade.UNKNOWN]
     judges = sorted({each.by for each in known})
     if len(judges) > 2:
@@ -352,7 +355,7 @@ def _agreed(judgements: Sequence[Judgement], judges: tuple[str, ...], at_least: 
 
 
 def cohen_kappa(answers: Sequence[Sequence[object]]) -> float | None:
-    """Return Cohen's kappa of pairs of answers; None where both judges always gave one and the same.
+    """Return Cohen's kappa of pairs of answers; None if all answers are the same.
 
     >>> cohen_kappa([("yes", "yes"), ("no", "no"), ("yes", "no"), ("no", "no")])
     0.5
@@ -365,9 +368,10 @@ def cohen_kappa(answers: Sequence[Sequence[object]]) -> float | None:
 
 
 def fleiss_kappa(answers: Sequence[Sequence[object]]) -> float | None:
-    """Return Fleiss' kappa of the answers to each item, at least two of each; None where all of them are the same.
+    """Return Fleiss' kappa of the answers to each item, at least two for each; None if all answers are the same.
 
-    Items may have several numbers of answers: an item counts by its pairs of answers, an answer by its item's share.
+    Items may have different numbers of answers: an item is weighted by its pairs of answers, an answer by its share of
+    the item's.
     """
     count = len(answers)
     shares: Counter[object] = Counter()
@@ -382,7 +386,7 @@ def fleiss_kappa(answers: Sequence[Sequence[object]]) -> float | None:
 
 
 def figures(found: Evaluation) -> Mapping[str, str]:
-    """Return the estimates as people read them, by name; none where too few pages are judged for them."""
+    """Return the estimates in words, by name; empty if too few pages are judged."""
     if found.is_sparse:
         return {}
     named = {"Precision": found.precision, "Recall": found.recall, "Break-even point": found.break_even}
@@ -390,7 +394,7 @@ def figures(found: Evaluation) -> Mapping[str, str]:
 
 
 def section(found: Evaluation) -> tuple[str, str]:
-    """Return the section of a report: heading and HTML."""
+    """Return heading and HTML of the report's section."""
     rows = "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in figures(found).items())
     agreed = "".join(
         f"<tr><th>{escape(', '.join(each.judges))}</th><td>{each.measure}</td><td>{each.pages:,}</td>"
@@ -409,12 +413,12 @@ def _kappa(value: float | None) -> str:
 
 
 def as_json(found: Evaluation) -> Mapping[str, object]:
-    """Return an evaluation as JSON has it, with what it rests on in words."""
+    """Return an evaluation as a JSON object, with its basis in words."""
     return {**asdict(found), "basis": found.basis}
 
 
 def as_text(found: Evaluation) -> Iterator[str]:
-    """Yield the lines of an evaluation for a terminal."""
+    """Yield the lines that show an evaluation on a terminal."""
     for name, value in figures(found).items():
         yield f"  {name:<18}{value}"
     yield f"  {found.basis}"

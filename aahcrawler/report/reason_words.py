@@ -1,4 +1,4 @@
-"""Reasons why links were not followed and URLs not fetched, as programs know them and in words for people."""
+"""The reasons why links were not followed and URLs not fetched: their names in files, and words for people."""
 
 from collections.abc import Callable, Mapping
 from itertools import chain
@@ -36,7 +36,7 @@ _STREAMS: Final[Mapping[str, str]] = {each.value: each.words for each in StreamN
 
 
 class Reason(BaseModel):
-    """A reason: its name in ``crawl.json``, and what it means in words for people."""
+    """A reason: its name in ``crawl.json``, and words for people."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,18 +44,18 @@ class Reason(BaseModel):
     words: str
 
     def __str__(self) -> str:
-        """Return the words with the name behind them, where they are not the same."""
+        """Return the words, followed by the name if it differs."""
         return self.name if self.words == self.name else f"{self.words} ({self.name})"
 
 
 class CountedReason(Reason):
-    """A reason and how many links or URLs it holds for."""
+    """A reason with the number of links or URLs to which it applies."""
 
     count: int
 
 
 def worded(name: str) -> Reason:
-    """Return a reason with its words, those of its name where there are no others.
+    """Return a reason with its words; a reason without words gets its name.
 
     >>> worded("too_deep").words, worded("host example.org").words, worded("login").words
     ('too many links away from a seed', 'blocked by the rule host example.org', 'login')
@@ -71,7 +71,7 @@ def worded(name: str) -> Reason:
 
 
 def worded_failure(name: str) -> Reason:
-    """Return the reason of a URL that failed with its words.
+    """Return the reason why a URL failed, with its words.
 
     >>> worded_failure("status 503").words, worded_failure("robots").words
     ('server error (503)', 'robots.txt forbids it')
@@ -80,12 +80,12 @@ def worded_failure(name: str) -> Reason:
 
 
 def worded_stream(name: str) -> Reason:
-    """Return what there is to tell of a manifest of a stream with its words."""
+    """Return a note on a stream (``streams.StreamNote``) with its words."""
     return Reason(name=name, words=_STREAMS.get(name, name))
 
 
 def counted(counts: Mapping[str, float], words: Callable[[str], Reason] = worded) -> tuple[CountedReason, ...]:
-    """Return reasons with their counts, the commonest first; none that counts nothing.
+    """Return reasons with their counts, the most frequent first, without zeros.
 
     >>> [(each.name, each.count) for each in counted({"robots": 2, "copy": 7, "spam": 0})]
     [('copy', 7), ('robots', 2)]

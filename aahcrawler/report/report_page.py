@@ -1,4 +1,4 @@
-"""The report, from ``crawl.json`` and the stored pages of the crawl."""
+"""The report, made from ``crawl.json`` and the archived pages of the crawl."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from aahcrawler.objects.reader import ObjectChanges, ReadError, object_changes, 
 from aahcrawler.refusals import Failed
 from aahcrawler.report import event_collection, judged_collection, report_sections
 from aahcrawler.report.chart import bars, html_page
-from aahcrawler.report.event_collection import Comparison, EventCollection, compared
+from aahcrawler.report.event_collection import Comparison, EventCollection, compare
 from aahcrawler.report.judged_collection import Evaluation, evaluate, in_frame
 from aahcrawler.report.reason_words import ROLES, worded_stream
 from aahcrawler.report.report_sections import (
@@ -35,16 +35,16 @@ from aahcrawler.report.report_sections import (
     read_files,
     read_learned,
     reasons,
+    sample_objects,
     sampled,
     sampled_captures,
-    samples,
     seed_table,
 )
 from aahcrawler.report.report_sections import read_failed as failed_of
 from aahcrawler.scope import SourceRefusal
 from aahcrawler.seeds import counted_in_words, nothing_followed
 from aahcrawler.segments import DamageError
-from aahcrawler.tallies import DENIED, MISSING_REASONS, CrawlCounts, said
+from aahcrawler.tallies import DENIED, MISSING_REASONS, CrawlCounts, counts_in_summary
 from aahcrawler.tombstones import replace_durably
 from aahcrawler.urls import queue_of
 from knowledge_base.file_selection import SHIPPED_WORD
@@ -55,24 +55,24 @@ MAX_DOMAINS = 30
 
 
 class ReportError(Exception):
-    """Raised for a folder without a reportable crawl; the message tells what is missing."""
+    """The folder holds no crawl that can be reported; the message says what is missing."""
 
 
 class ReportNotWrittenError(ReportError):
-    """Raised where the folder takes no report: its disk is full, or it is not to be written to."""
+    """The report cannot be written, as the disk is full or the folder is read-only."""
 
 
 class Delivery(BaseModel):
-    """The number of closed files that are at the crawl's target, and of those that are not yet."""
+    """The number of finished WARC files that are at the crawl's target, and of those still waiting."""
 
     files: int
     waiting: int
 
 
 class Summary(BaseModel):
-    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl among those of its ICD.
+    """The part of ``crawl.json`` that the report shows; ``crawl`` is the number of the crawl.
 
-    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages compared with the crawls before.
+    ``unchanged``, ``changed``, ``new`` and ``gone`` count pages compared with earlier crawls.
     """
 
     id: str
@@ -145,7 +145,7 @@ class Summary(BaseModel):
 
 @contextmanager
 def _reporting(crawl: Path) -> Iterator[None]:
-    """Raise ``ReportError`` where the folder of a crawl cannot be read."""
+    """Turn errors of reading a crawl's folder into ``ReportError``."""
     try:
         yield
     except FileNotFoundError:
@@ -155,10 +155,10 @@ def _reporting(crawl: Path) -> Iterator[None]:
 
 
 def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
-    """Write ``report.html`` into the folder of a crawl and return its path: of several crawls, that of the last.
+    """Write ``report.html`` for the last crawl of a folder; return its path.
 
-    With URLs that people chose for a collection, it compares that with the crawl's. Raise ``ReportError``; then a
-    report that is there stays.
+    With ``curated``, URLs that people chose for such a collection, the report compares them with the crawl's
+    collection. Raise ``ReportError``; an existing report is then kept.
     """
     with _reporting(crawl):
         summary = _read(crawl / SUMMARY)
@@ -171,7 +171,7 @@ def write_report(crawl: Path, curated: Sequence[str] = ()) -> Path:
         kept = Kept(
             rows=collection.pages,
             collection=collection,
-            comparison=compared(collection, curated) if curated else None,
+            comparison=compare(collection, curated) if curated else None,
             judged=evaluate(made, samples_of(crawl), pages) if made else None,
             former=_read(before) if before.exists() else None,
             learned=Overlay(crawl / LEARNED).evidence(),
@@ -214,10 +214,9 @@ def _collection(
 
 
 def read_missing(crawl: Path, number: int) -> Sequence[str]:
-    """Return the URLs of pages that no source of a crawl has, or that could not be looked up, in the order of failure.
+    """Return the URLs of pages that no source of a crawl had, or that could not be looked up, in the order of failure.
 
-    ``number`` is that of the crawl among those of the folder. Needs no ``crawl.json``, and can be asked for at any
-    time. Raise ``ReportError``.
+    ``number`` is the number of the crawl. Works at any time, also without ``crawl.json``. Raise ``ReportError``.
     """
     with _reporting(crawl):
         if not (crawl / DEFINITION).is_file():
@@ -226,9 +225,9 @@ def read_missing(crawl: Path, number: int) -> Sequence[str]:
 
 
 def _missing(crawl: Path, failed: Iterable[Failed]) -> Sequence[str]:
-    """Return those of URLs that failed which are pages that no source has.
+    """Return the failed URLs that are pages which no source had.
 
-    Where sites are asked beside archives, what failed there for whatever reason was in none of these.
+    If the definition has live sites among its sources, a page that failed there is in no source, whatever the reason.
     """
     try:
         sources = read_definition(crawl / DEFINITION).captures
@@ -244,16 +243,16 @@ def _missing(crawl: Path, failed: Iterable[Failed]) -> Sequence[str]:
 
 
 def read_failed(crawl: Path) -> Sequence[Failed]:
-    """Return the URLs that failed in the last crawl of a folder. Raise ``ReportError``."""
+    """Return the failed URLs of the last crawl of a folder. Raise ``ReportError``."""
     with _reporting(crawl):
         number = _read(crawl / SUMMARY).crawl
         return _failed(crawl, number, _captures(crawl, number))
 
 
 def _captures(crawl: Path, number: int) -> Sequence[PageRow]:
-    """Return the last capture of each URL: one that was fetched again after a kill, or by two workers, is one page.
+    """Return the last capture of each URL: a page that was fetched twice, after a kill or by two workers, counts once.
 
-    Pages are relevant as people decided on their membership, else by their scores.
+    ``relevant`` is as people decided on the page's membership, else by its score.
     """
     last = {row.url: row for row in page_rows(crawl) if row.crawl == number}
     return tuple(with_membership(last.values(), membership_of(crawl)))
@@ -277,11 +276,10 @@ def _read(path: Path) -> Summary:
 class Kept:
     """What the report shows beside the counts: the pages of the crawl, and the URLs that ``failed``.
 
-    ``former`` is the crawl before, None where there was none, ``learned`` all that this crawl and those before it have
-    learned of sites, and ``topic`` of their topic. ``complete`` tells how many web objects have which field,
-    ``objects`` are some of them, ``changes`` those of all since the crawl before, ``files`` WARC files. ``collection``
-    is what the crawl collected for its subject, ``comparison`` that beside a list of seeds, ``judged`` what people's
-    judgements say of it.
+    ``former`` is the crawl before, or None. ``learned`` is everything learned so far about sites, ``topic`` about the
+    topic. ``complete`` counts the web objects that have a field, by type and field. ``objects`` are samples of them,
+    ``changes`` the differences to the former crawl, ``files`` the WARC files. ``collection`` is what was collected for
+    the subject, ``comparison`` its comparison with a curated list, ``judged`` its evaluation by judgements.
     """
 
     rows: Sequence[PageRow] = ()
@@ -299,9 +297,9 @@ class Kept:
 
 
 def report(summary: Summary, kept: Kept) -> str:
-    """Return the report as HTML, with the changes since the former crawl, where there was one.
+    """Return the report as HTML, with changes since the former crawl if there was one.
 
-    Everything that came from a page is escaped; there are no scripts in it.
+    Everything that came from a page is escaped; the report contains no scripts.
     """
     rows = kept.rows
     applications = Counter(f"{row.application or 'unknown application'}: {_level(row)}" for row in rows).most_common()
@@ -309,14 +307,14 @@ def report(summary: Summary, kept: Kept) -> str:
     sections = (
         *((("Seeds", f"{_not_followed(summary, rows)}{seed_table(summary.seeds)}"),) if summary.seeds else ()),
         *((("Since the crawl before", _since(summary, kept.former, kept.changes)),) if kept.former is not None else ()),
-        ("The course of the crawl", event_collection.course(rows)),
+        ("The course of the crawl", event_collection.relevance_course(rows)),
         *event_collection.sections(kept.collection, kept.comparison),
         *((judged_collection.section(kept.judged),) if kept.judged is not None else ()),
-        *((("Pages in a browser", report_sections.shown(_looks(summary))),) if summary.browser else ()),
+        *((("Pages in a browser", report_sections.rendering_section(_looks(summary))),) if summary.browser else ()),
         *((("Learned terms of the topic", learned_topic(kept.topic)),) if not kept.topic.is_empty else ()),
         ("Pages by application and level", bars(dict(applications), "No page yet.")),
         ("Web objects by type", completeness(summary.object, kept.complete)),
-        ("Some of the web objects", samples(kept.objects)),
+        ("Some of the web objects", sample_objects(kept.objects)),
         ("Pages of no known kind without a web object, by reason", bars(summary.no_object, "There is none.")),
         ("Actions that failed, and what was learned", _adapted(summary, kept.learned)),
         ("Domains", bars(_domains(rows), "No page yet.")),
@@ -329,7 +327,11 @@ def report(summary: Summary, kept: Kept) -> str:
         ),
         *((("Streams of film and sound", reasons(summary.stream, "", worded_stream)),) if summary.stream else ()),
         *((("Answers whose content coding is broken", bars(summary.coding, "")),) if summary.coding else ()),
-        *((("Captures from archives", report_sections.sources(_sources(summary))),) if summary.has_sources else ()),
+        *(
+            (("Captures from archives", report_sections.sources_section(_sources(summary))),)
+            if summary.has_sources
+            else ()
+        ),
         *((("Feeds and sitemaps with mistakes", bars(summary.malformed, "")),) if summary.malformed else ()),
         ("URLs not fetched, by reason", reasons(summary.blocked, "None was blocked.")),
         ("URLs that failed", failed_table(kept.failed)),
@@ -390,7 +392,7 @@ def _sources(summary: Summary) -> report_sections.SourceCounts:
 
 
 def _places(frontier: Mapping[str, int]) -> dict[str, int]:
-    """Return the frontier's counts in words.
+    """Return the frontier's counts by words for people.
 
     >>> _places({"pages_leased": 2, "requisites_due": 0, "queues": 1})
     {'Pages being fetched': 2, 'Images, styles and other files of pages to be fetched again later': 0, 'Sites': 1}
@@ -404,7 +406,7 @@ def _places(frontier: Mapping[str, int]) -> dict[str, int]:
 
 
 def _knowledge(used: KnowledgeUsed | None) -> str:
-    """Name the knowledge base that pages were read by."""
+    """Describe the knowledge base that the crawl used."""
     if used is None:
         return ""
     names = ", ".join("the one that ships" if name == SHIPPED_WORD else name for name in used.folders)
@@ -412,7 +414,7 @@ def _knowledge(used: KnowledgeUsed | None) -> str:
 
 
 def _figures(summary: Summary) -> Mapping[str, str]:
-    told = CrawlCounts.of(said(summary.model_dump(exclude_unset=True)))
+    told = CrawlCounts.of(counts_in_summary(summary.model_dump(exclude_unset=True)))
     figures = {
         "pages": f"{told.pages:,}",
         **({} if (ratio := summary.harvest_ratio) is None else {"share of relevant pages": f"{ratio:.2f}"}),
@@ -445,7 +447,7 @@ def _adapted(summary: Summary, known: Sequence[Evidence]) -> str:
     begun = summary.begun_at or summary.started_at
     return report_sections.adaptation_failures(
         summary.failed, summary.mended, summary.spared
-    ) + report_sections.learned(known, summary.learned, begun)
+    ) + report_sections.learned_section(known, summary.learned, begun)
 
 
 def _level(row: PageRow) -> str:

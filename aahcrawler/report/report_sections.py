@@ -1,4 +1,4 @@
-"""The sections of a report, each of which renders what a crawl's folder says."""
+"""The sections of a report; each renders a part of what a crawl's folder holds."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from online_analysis.topic_learning import KeptRefinement, Learned, TopicState
 
 
 def reasons(counts: Mapping[str, int], empty: str, words: Callable[[str], Reason] = worded) -> str:
-    """Return a table of counts by reason as HTML, each in words and with its name; ``empty`` where there is none."""
+    """Return a table of counts by reason as HTML, each reason in words and by name; ``empty`` if there is none."""
     return bars({str(each): each.count for each in counted(counts, words)}, empty)
 
 
@@ -41,7 +41,7 @@ _PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class ArchiveFile:
-    """A WARC file of the folder, and its size in bytes."""
+    """A WARC file of the folder with its size in bytes; ``is_open`` says that it is still being written."""
 
     name: str
     size: int
@@ -54,7 +54,7 @@ def read_files(crawl: Path) -> Sequence[ArchiveFile]:
 
 
 def archive_files(files: Sequence[ArchiveFile]) -> str:
-    """Return links to what is in the folder, and a list of WARC files, as HTML; links are relative to the report."""
+    """Return links to the folder's contents, and a list of its WARC files, as HTML with relative links."""
     places = ", ".join(f'<a href="{place}">{words}</a>' for place, words in _PLACES.items())
     total = sum(file.size for file in files)
     told = f"<p>In this folder: {places}. WARC files: {len(files):,}, of {total / 1e6:,.1f} MB in all.</p>"
@@ -83,10 +83,10 @@ _ENDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RenderCounts:
-    """The counts of a crawl that concern the browser, as ``crawl.json`` has them.
+    """The counts of a crawl about renderings, as ``crawl.json`` has them.
 
-    ``versions`` are those of the browser, and ``isolations`` what kept it off the network, by looks. ``data`` counts
-    pages made of their data, as looks at others like them had shown.
+    ``versions`` counts renderings by version of the browser, ``isolations`` by how the browser was kept off the
+    network. ``data`` counts pages that were made from their data without a browser.
     """
 
     http: Mapping[str, int]
@@ -98,8 +98,8 @@ class RenderCounts:
     data: Mapping[str, int] = field(default_factory=dict)
 
 
-def shown(looks: RenderCounts) -> str:
-    """Return it as HTML: a table of costs, how looks ended, and what pages asked for and were not given."""
+def rendering_section(looks: RenderCounts) -> str:
+    """Return the counts of renderings as HTML: costs, how renderings ended, and which requests were refused."""
     http = {"requests": looks.http.get("pages", 0), **looks.http}
     ways = (("fetched", http), ("in a browser", looks.browser), ("made of their data", looks.data))
     rows = "".join(_browser_row(name, counts) for name, counts in ways if counts)
@@ -126,9 +126,9 @@ def _browser_row(name: str, counts: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceCounts:
-    """The counts of a crawl that concern archives: captures by source and by archive, what went wrong, requests.
+    """The counts of a crawl about archives: captures by source and by archive, troubles, and requests.
 
-    ``missing`` counts URLs that no source has, or that could not be looked up.
+    ``missing`` is the number of URLs that no source had, or that could not be looked up.
     """
 
     by_source: Mapping[str, int]
@@ -138,8 +138,8 @@ class SourceCounts:
     missing: int
 
 
-def sources(counts: SourceCounts) -> str:
-    """Return it as HTML: each archive's share, what nobody has, and what went wrong."""
+def sources_section(counts: SourceCounts) -> str:
+    """Return the counts about archives as HTML: the share of each archive, what is missing, and what went wrong."""
     total = sum(counts.by_archive.values())
     shares = {f"{name} ({number / total:.1%})": number for name, number in counts.by_archive.items()}
     asked = f"<p>Archives were asked {counts.requests:,} times.</p>" if counts.requests else ""
@@ -158,7 +158,7 @@ _FILE = "image, style or other file of a page"
 
 
 def read_failed(crawl: Path, number: int, fetched: Collection[str]) -> Sequence[Failed]:
-    """Return the URLs of a crawl that failed, each once, without those that were ``fetched`` after all.
+    """Return the failed URLs of a crawl, each once, except those that were ``fetched`` in the end.
 
     Raise ``DamageError`` or ``OSError``.
     """
@@ -167,14 +167,14 @@ def read_failed(crawl: Path, number: int, fetched: Collection[str]) -> Sequence[
 
 
 def failed_lines(failed: Sequence[Failed]) -> Iterator[str]:
-    """Yield a head and a line for each URL, with tabs between columns."""
+    """Yield a header and a line for each URL, with tab-separated columns."""
     yield "url\treason\tkind\tlinked from"
     for entry in failed:
         yield "\t".join((entry.failed, in_words(entry.reason), entry.kind, entry.via or "-"))
 
 
 def failed_table(failed: Sequence[Failed]) -> str:
-    """Return a table of URLs as HTML, pages first, bounded in all and for each reason."""
+    """Return a table of failed URLs as HTML, pages first, limited in total and for each reason."""
     if not failed:
         return "<p>No URL failed.</p>"
     ordered = sorted(failed, key=lambda entry: (entry.kind != "page", entry.reason))
@@ -189,7 +189,7 @@ def failed_table(failed: Sequence[Failed]) -> str:
 
 
 def _shown(failed: Sequence[Failed]) -> Iterator[Failed]:
-    """Yield the first URLs of each reason."""
+    """Yield the first ``MAX_OF_A_REASON`` URLs of each reason."""
     counts = Counter[str]()
     for entry in failed:
         counts[entry.reason] += 1
@@ -213,7 +213,7 @@ _FIELDS = ("title", "author", "date")
 
 
 def sampled_captures(pages: Iterable[PageRow]) -> frozenset[str]:
-    """Return the captures that state the objects of the first pages of each level; those of list pages are left out."""
+    """Return the captures of the first pages of each level, whose objects may be shown, without list pages."""
     found: dict[tuple[str | None, str | None], list[str]] = {}
     for page in pages:
         if page.level != "intermediate":
@@ -246,8 +246,8 @@ def _object_row(name: str, number: int, complete: Mapping[tuple[str, str], int])
     return f"<tr><th>{escape(name)}</th><td>{number:,}</td>{cells}</tr>"
 
 
-def samples(rows: Sequence[ObjectRow]) -> str:
-    """Return some objects as people read them."""
+def sample_objects(rows: Sequence[ObjectRow]) -> str:
+    """Return objects as HTML for people."""
     return "".join(map(_sample, rows)) or "<p>None is shown.</p>"
 
 
@@ -299,9 +299,10 @@ _SPARED = (
 
 
 def adaptation_failures(failed: Mapping[str, int], mended: Mapping[str, int], spared: Mapping[str, int]) -> str:
-    """Return a table of failures by place and reason; ``failed``, ``mended`` and ``spared`` count pages by these.
+    """Return a table of failed actions by place and reason, counting pages.
 
-    Content that was not found by any means is called absent: nothing was put in its place.
+    The arguments count pages where an action failed, was mended, or was spared. Content that no action found is shown
+    as absent; nothing is substituted.
     """
     if not failed:
         return "<p>No action failed.</p>"
@@ -316,7 +317,7 @@ def adaptation_failures(failed: Mapping[str, int], mended: Mapping[str, int], sp
 
 
 def _draft(place: str, count: int) -> str:
-    """Say of which pages a draft read less than is read without it, and what to do about it."""
+    """Return a note on pages of which a draft read less than is read without it, and what to do about it."""
     application, level, _ = place.rpartition(": ")[0].rsplit("/", 2)
     pages = "a page" if count == 1 else f"{count:,} pages"
     told = f"The draft {application} read less than no file would on {pages} of level {level}."
@@ -331,10 +332,10 @@ def _failure(place: str, count: int, mended: int, spared: int) -> str:
     return f"<tr>{failed}<td>{count:,}</td><td>{found}</td><td>{spared:,}</td></tr>"
 
 
-def learned(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:
-    """Return the learned actions with their evidence; ``used`` counts pages by the action that read them.
+def learned_section(known: Sequence[Evidence], used: Mapping[str, int], begun: str) -> str:
+    """Return the learned actions with their evidence as HTML; ``used`` counts pages by the action that read them.
 
-    Actions that were learned before the crawl had ``begun`` are marked as of a former crawl.
+    Actions learned before ``begun``, when the crawl began, are marked as those of an earlier crawl.
     """
     if not known:
         return ""
@@ -381,7 +382,7 @@ def read_learned(crawl: Path) -> Learned:
 
 
 def learned_topic(learned: Learned) -> str:
-    """Return the learned terms as HTML, empty where there are none."""
+    """Return the learned terms as HTML, empty if there are none."""
     section = _refinement(learned.refinement) if learned.refinement is not None else ""
     if learned.frequencies:
         languages = ", ".join(f"{escape(code)} ({kept.pages:,})" for code, kept in learned.frequencies.items())
@@ -409,7 +410,7 @@ _FETCHED = "fetched"
 
 
 class Seed(BaseModel):
-    """A seed as ``crawl.json`` has it."""
+    """A seed with its outcome, as ``crawl.json`` has it."""
 
     url: str
     verdict: str
@@ -421,7 +422,7 @@ class Seed(BaseModel):
 
 
 def seed_table(seeds: Sequence[Seed]) -> str:
-    """Return a table of seeds as HTML; the pages and web objects are those of the seed's whole site."""
+    """Return a table of seeds as HTML; pages and web objects are counted over the seed's whole site."""
     ordered = sorted(seeds, key=lambda seed: seed.verdict == _FETCHED)
     rows = "".join(map(_seed_row, ordered[:MAX_SEED_ROWS]))
     others = f"<p>{len(seeds) - MAX_SEED_ROWS:,} others are in crawl.json.</p>" if len(seeds) > MAX_SEED_ROWS else ""
@@ -432,7 +433,7 @@ def seed_table(seeds: Sequence[Seed]) -> str:
 
 
 def seed_lines(seeds: Sequence[Seed]) -> Iterator[str]:
-    """Yield a head and a line for each seed, with tabs between columns."""
+    """Yield a header and a line for each seed, with tab-separated columns."""
     yield "seed\tverdict\tpages\tobjects\tended at\twhat to do"
     for seed in seeds:
         verdict = f"{seed.verdict} ({seed.detail})" if seed.detail else seed.verdict

@@ -1,1 +1,1 @@
-"""Crawls that are run again and again: when each is due, one process that starts what is due, whom it tells."""
+"""Recurring crawls: when each is due, the process that starts them, and the messages about them."""

@@ -1,7 +1,7 @@
-"""The crawls that a schedule starts: each a process of its own, which outlives the one that started it.
+"""The crawls that a schedule starts, each as a process that outlives the one that started it.
 
-What a process says goes to a file of its entry, which it holds locked as long as it runs: so whoever comes after one
-that was killed knows which crawls still run. How a crawl ended is read from its folder, which survives all of them.
+The output of a process goes to a log file of its entry, which the process holds locked while it runs. So a successor of
+a killed scheduler can tell which crawls still run. How a crawl ended is read from its folder.
 """
 
 import fcntl
@@ -43,7 +43,7 @@ _MAX_SEEDS: Final = 20
 
 
 class SeedTold(BaseModel):
-    """What a summary tells of a seed."""
+    """The outcome of a seed, as ``crawl.json`` has it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class SeedTold(BaseModel):
 
 
 class CrawlTold(BaseModel):
-    """What ``crawl.json`` tells of the crawl in a folder; by default that there is none."""
+    """The state of the crawl in a folder, from its ``crawl.json``; the defaults stand for no crawl."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -72,7 +72,7 @@ class CrawlTold(BaseModel):
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Return what is told of the crawl in a folder."""
+        """Read the state of the crawl in a folder."""
         try:
             return cls.model_validate_json((folder / SUMMARY).read_bytes())
         except (OSError, ValidationError):
@@ -80,35 +80,35 @@ class CrawlTold(BaseModel):
 
     @property
     def mark(self) -> str:
-        """Tells one opening of a crawl from all others in its folder."""
+        """A text that identifies one run of a crawl among all in its folder."""
         return f"{self.crawl} {self.started_at}"
 
     @property
     def is_over(self) -> bool:
-        """Whether the crawl ended by itself: the next start begins another one."""
+        """Whether the crawl came to its end, so that the next start begins a new one."""
         return self.state == FINISHED or self.reason.startswith(LIMITED)
 
     @property
     def found(self) -> Found:
-        """Its counts."""
+        """The counts of the crawl."""
         told = self.crawl, self.pages, self.new, self.changed, self.unchanged, self.gone
         return Found(*told, self.bytes, self.seconds)
 
     @property
     def lacks_a_seed(self) -> bool:
-        """Whether a seed was no way into its site."""
+        """Whether some seed did not lead into its site."""
         return any(each.verdict not in _GIVING for each in self.seeds)
 
     @property
     def seeds_in_words(self) -> str:
-        """What became of seeds that were not simply fetched."""
+        """The outcomes of those seeds that were not simply fetched."""
         told = [each for each in self.seeds if each.verdict not in ("", Verdict.FETCHED)]
         words = [f"{each.url}: {each.verdict}; {each.advice}" for each in told[:_MAX_SEEDS]]
         return "\n".join([*words, *([f"and {len(told) - _MAX_SEEDS} others"] if len(told) > _MAX_SEEDS else [])])
 
 
 def found_in(folder: Path, told: CrawlTold) -> Found:
-    """Return what a crawl found, its changes by the folder's log of changes, also where it was killed."""
+    """Return the counts of a crawl, with changes from its log of changes, which are there even after a kill."""
     names = ("new", "changed", "unchanged", "gone")
     try:
         counts = counted_changes(folder, told.crawl, {name: getattr(told, name) for name in names})
@@ -122,24 +122,24 @@ class Child(Protocol):
     """The process of a crawl."""
 
     def poll(self) -> int | None:
-        """Return its exit code, None while it runs; 0 for that of a process which somebody else started."""
+        """Return the exit code, None while the process runs. A process that somebody else started gives 0."""
         ...
 
     def end(self) -> None:
-        """Ask it to end in good order, or at once where it was asked before."""
+        """Ask the process to end in good order; if called again, to end at once."""
         ...
 
     @property
     def said(self) -> str:
-        """The last lines of what it said."""
+        """Return the last lines of its output."""
         ...
 
 
 class ChildCrawls(Protocol):
-    """Starts crawls, and tells how they stand. ``folder`` is that of an entry's crawl."""
+    """Starts crawls and reports their states. ``folder`` is the folder of an entry's crawl."""
 
     def told(self, folder: Path) -> CrawlTold:
-        """Return what the folder's summary tells."""
+        """Read the state of the crawl in a folder."""
         ...
 
     def is_used(self, folder: Path) -> bool:
@@ -147,20 +147,20 @@ class ChildCrawls(Protocol):
         ...
 
     def running(self, name: str, folder: Path) -> Child | None:
-        """Return the process of an entry that runs although whoever started it is gone; None where there is none."""
+        """Return the running process of an entry whose scheduler is gone; None if there is none."""
         ...
 
     def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
-        """Start the crawl of an entry, which is due again in a while.
+        """Start the crawl of an entry, which is due again after ``within``. Raise ``OSError``.
 
-        ``ended`` is called by another thread when it ends. Raise ``OSError``.
+        Another thread calls ``ended`` when the process ends.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CrawlProcesses:
-    """Crawls as processes of ``aah crawl`` in the folder of their schedule; what they say lies in ``logs``."""
+    """Runs crawls as processes of ``aah crawl`` in the folder of their schedule, with their output in ``logs``."""
 
     folder: Path
     logs: Path
@@ -218,7 +218,7 @@ def _await(process: subprocess.Popen[bytes], ended: Callable[[], None]) -> None:
 
 @dataclass(slots=True)
 class _Process:
-    """A child of this process."""
+    """A crawl that this process started."""
 
     log: Path
     process: subprocess.Popen[bytes]
@@ -237,7 +237,7 @@ class _Process:
 
 @dataclass(slots=True)
 class _Orphan:
-    """A crawl whose parent was killed. It goes on, and is told by its lock alone."""
+    """A running crawl whose scheduler was killed; only the lock on its log tells that it runs."""
 
     log: Path
     folder: Path
@@ -251,7 +251,7 @@ class _Orphan:
         return None
 
     def end(self) -> None:
-        """Ask it once it has opened its folder: before that nobody knows its number."""
+        """Ask it to end, once it has opened its folder; its process id is not known before."""
         process = running_process(self.folder)
         self.is_unwanted = process is None
         if process is not None:
@@ -264,7 +264,7 @@ class _Orphan:
 
 
 def is_locked(log: Path) -> bool:
-    """Return whether a process holds a file locked."""
+    """Return whether any process holds the lock on a file."""
     try:
         with log.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -276,7 +276,7 @@ def is_locked(log: Path) -> bool:
 
 
 def _last_lines(log: Path) -> str:
-    """Return the end of what a process said, without control characters."""
+    """Return the end of a process's output, without control characters."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _READ))
@@ -289,7 +289,7 @@ def _last_lines(log: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """What a definition says of its crawl: its folder, and the pay-level domain of its first seed."""
+    """What a schedule needs of a definition: the folder of its crawl, and the pay-level domain of its first seed."""
 
     folder: Path
     site: str
@@ -297,13 +297,13 @@ class Defined:
 
 @dataclass(slots=True)
 class CrawlFolders:
-    """The folders and sites of definitions, each read again where its file has changed."""
+    """The folders and sites of entries' definitions; a definition is read again when its file has changed."""
 
     folder: Path
     _known: dict[Path, tuple[tuple[int, int], Defined]] = field(default_factory=dict)
 
     def of(self, entry: Entry) -> Path:
-        """Return the folder of an entry's crawl. Raise ``IcdError`` where its definition has mistakes."""
+        """Return the folder of an entry's crawl. Raise ``IcdError`` if its definition has mistakes."""
         return self._defined(entry).folder
 
     def site(self, entry: Entry) -> str:
@@ -311,7 +311,7 @@ class CrawlFolders:
         return self._defined(entry).site
 
     def faults(self, entries: Mapping[str, Entry]) -> Mapping[str, str]:
-        """Return the first mistake of each entry's definition that has any."""
+        """Return the first mistake in each entry's definition that has mistakes, by entry."""
         found: dict[str, str] = {}
         for name, entry in entries.items():
             try:
@@ -321,7 +321,10 @@ class CrawlFolders:
         return found
 
     def stamp(self, entry: Entry) -> tuple[int, int] | None:
-        """Return what tells that an entry's definition was changed, its time and size; None where it cannot be read."""
+        """Return time and size of an entry's definition file, by which changes are noticed.
+
+        None if it cannot be read.
+        """
         try:
             status = (self.folder / entry.definition).stat()
         except OSError:

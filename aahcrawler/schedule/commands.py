@@ -1,6 +1,6 @@
-"""``aah schedule``: crawls that are run again and again.
+"""``aah schedule``: recurring crawls.
 
-Each command imports its modules when it runs: help has to answer at once.
+Each command imports its modules when it is called, so that ``--help`` is fast.
 """
 # ruff: noqa: PLC0415
 
@@ -142,9 +142,9 @@ def pause(
 
 
 def _wished(file: Path, kind: str, name: str) -> str:
-    """Note what somebody asks for; return it in words.
+    """Append a wish to the log; return it in words.
 
-    Where the file has mistakes, crawls are known by the log: what runs goes by the file as it was.
+    If the schedule's file has mistakes, the name is looked up in the log, since running crawls follow the former file.
     """
     from datetime import UTC, datetime
 

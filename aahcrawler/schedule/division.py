@@ -1,9 +1,9 @@
-"""Divides a schedule over units: each site is visited by two of them in turn, so that one may fail.
+"""Divide a schedule over units so that each site is visited by two of them in turn, and one of the two may fail.
 
-Which two is told by weighted rendezvous hashing (Thaler and Ravishankar, IEEE/ACM Transactions on Networking 6(1),
-1998): each unit has a score for each site, and the two best have it. A unit that comes or goes moves no site but those
-that it takes or had. Due moments are the same for all units; the first unit has every second of them, the second unit
-those between, so that both together visit a site as often as one would.
+Weighted rendezvous hashing chooses the two units (Thaler and Ravishankar, IEEE/ACM Transactions on Networking 6(1),
+1998): each unit gets a score for each site, and the two with the best scores visit it. Adding or removing a unit only
+moves the sites that this unit gets or had. Due moments are the same for all units: the first unit takes every second
+one and the second unit those between, so that together they visit a site as often as one unit would.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _DAY: Final = 86_400.0
 
 
 def units_of(site: str, weights: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the two units that visit a site, the first one first; one where there are no others.
+    """Return the two units that visit a site, the first one first; only one if there is a single unit.
 
     >>> units_of("example.org", {"north": 4, "south": 4, "west": 1})
     ('south', 'north')
@@ -39,9 +39,9 @@ def _even(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class AnchoredInterval:
-    """Due every so often, at moments that do not depend on when the crawl came into a schedule: ``phase`` is the first.
+    """Due at fixed intervals from ``phase`` on, whenever the crawl came into a schedule.
 
-    The first unit makes the first visit at once, the second one at its first moment.
+    The first unit makes its first visit at once, the second unit at its first due moment.
     """
 
     every: timedelta
@@ -65,9 +65,9 @@ class AnchoredInterval:
 
 @dataclass(frozen=True, slots=True)
 class AlternatingAdaptive:
-    """Due an interval after the other unit's visit, which was at ``other_at``, None where it has told of none.
+    """Due one interval after the other unit's visit at ``other_at``, None if the other unit has reported none.
 
-    Without one it is due two intervals after its own. Whatever the other one tells, it is due after three.
+    Without ``other_at``, due two intervals after the unit's own visit. In any case due after three intervals.
     """
 
     adaptive: Adaptive
@@ -91,7 +91,7 @@ class AlternatingAdaptive:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Never due: other units visit it."""
+    """Never due, as other units visit the crawl."""
 
     def due(self, past: Past, now: datetime) -> Due:  # noqa: ARG002
         """See ``Rhythm``."""
@@ -103,9 +103,9 @@ class Elsewhere:
 
 
 def rhythm_of_part(rhythm: Rhythm, key: str, turn: Turn | None, other_at: datetime | None = None) -> Rhythm:
-    """Return when the part of a crawl is due that a unit visits; None for ``turn`` is nothing of it.
+    """Return the rhythm of a unit's part of a crawl; a ``turn`` of None means that the unit has no part.
 
-    ``key`` tells crawls apart; by it the due moments of fixed intervals are spread. ``other_at`` is when the other unit
+    ``key`` identifies the crawl and spreads the due moments of fixed intervals. ``other_at`` is when the other unit
     last began a visit.
     """
     if turn is None:
@@ -121,7 +121,7 @@ def rhythm_of_part(rhythm: Rhythm, key: str, turn: Turn | None, other_at: dateti
 
 
 def turn_of(rhythm: Rhythm) -> Turn:
-    """Return the due moments of a crawl that are visited by a rhythm, of all that units have."""
+    """Return which of a crawl's due moments a rhythm visits."""
     match rhythm:
         case AnchoredInterval(turn=turn) | AlternatingAdaptive(turn=turn) | TimesOfDay(turn=turn):
             return turn
@@ -129,10 +129,10 @@ def turn_of(rhythm: Rhythm) -> Turn:
 
 
 class Placed(NamedTuple):
-    """A crawl in a proposed division: its units, and whether the second one only stands by.
+    """A crawl in a proposed division, with its units; if it ``stands_by``, the second unit only steps in on failure.
 
-    ``held_by`` are the units that have visited it so far. ``seconds`` is how long a visit takes, None where nobody
-    knows, ``visits`` how many there are a day.
+    ``held_by`` are the units that have visited it so far. ``seconds`` is the duration of a visit, None if unknown;
+    ``visits`` is the number of visits a day.
     """
 
     name: str
@@ -145,12 +145,12 @@ class Placed(NamedTuple):
 
     @property
     def moves_to(self) -> Sequence[str]:
-        """The units that have to begin with it."""
+        """The units that have not visited the crawl before."""
         return [each for each in self.units if each not in self.held_by]
 
 
 class UnitLoad(NamedTuple):
-    """What a unit has in a proposed division: crawls, and seconds of crawling a day, of those that it can give."""
+    """The load of a unit in a proposed division: crawls, seconds of crawling a day, and its capacity in the same."""
 
     unit: str
     weight: float
@@ -160,16 +160,16 @@ class UnitLoad(NamedTuple):
 
     @property
     def busy(self) -> float | None:
-        """The part of its capacity that is used; None where it has not told that."""
+        """The used share of the capacity; None if the capacity is unknown."""
         return self.seconds / self.capacity if self.capacity else None
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """A proposal: where each crawl goes, and what each unit has to do then.
+    """A proposed division: the units of each crawl, and the load of each unit.
 
-    ``unknown`` are units of which nobody knows how many crawls they run at once: where there are some, it is no
-    proposal, but the division by the weights that the list has.
+    ``unknown`` are units that have not reported how many crawls they run at once. If there are any, the division is not
+    a proposal but the present one, by the weights in the list of units.
     """
 
     placed: Sequence[Placed]
@@ -178,12 +178,12 @@ class Division:
 
     @property
     def stand_by(self) -> Sequence[str]:
-        """The crawls that only one unit can visit without overlapping with the other."""
+        """The crawls that one unit must visit alone, since visits by two units would overlap."""
         return [each.name for each in self.placed if each.stands_by]
 
 
 class Watched(NamedTuple):
-    """A crawl that is to be divided: its site, who visited it so far, the shortest interval, and visits a day."""
+    """A crawl to be divided: its site, who visited it so far, its shortest interval, and its visits a day."""
 
     name: str
     site: str
@@ -194,7 +194,10 @@ class Watched(NamedTuple):
 
 
 def divided(crawls: Iterable[Watched], weights: Mapping[str, float], parallel: Mapping[str, int]) -> Division:
-    """Propose a division by weights. ``parallel`` is how many crawls a unit runs at once, where it has told that."""
+    """Propose a division by weights.
+
+    ``parallel`` is how many crawls a unit runs at once, for units that have reported it.
+    """
     placed = [
         Placed(
             each.name,

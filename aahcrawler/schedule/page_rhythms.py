@@ -1,11 +1,11 @@
-"""Which known pages a crawl leaves alone, as they are not due: a front page hourly, an old thread yearly.
+"""Decide which known pages a crawl leaves out because they are not due: a front page hourly, an old thread yearly.
 
-Each page is due by its interval (``page_intervals``). The pages of one thread are due by its last one, as that is where
-replies come. Which are left alone is decided when a crawl begins, and kept in its folder for as long as it takes; pages
-that nobody knows are always visited, and so are seeds.
+Each page is due after its own interval (``page_intervals``). All pages of a thread are due with its last page, where
+replies appear. The decision is made when a crawl begins, and kept in its folder until it ends. Seeds and unknown pages
+are always visited.
 
-What is known of pages is read from the log of changes. Without a budget each page's revisit policy says how long, begun
-with what pages like it have shown (``rate_priors``). With one the downloads a day are divided over all pages
+The log of changes says what is known of pages. Without a budget, a page's revisit policy gives its interval, starting
+from what similar pages have shown (``rate_priors``). With a budget, the downloads a day are divided over all pages
 (``visit_budget``).
 """
 
@@ -50,9 +50,9 @@ MakePolicy = Callable[[Bounds], RevisitPolicy]
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """A page of the log of changes: its last visits, the oldest first, and what lists and templates tell of it.
+    """A page in the log of changes: its latest visits, the oldest first, and what lists and templates say about it.
 
-    ``section`` is the sitemap or feed that names it, empty where none does.
+    ``section`` is the sitemap or feed that lists the page, empty if none does.
     """
 
     url: str
@@ -64,11 +64,14 @@ class VisitedPage:
 
     @property
     def answered(self) -> Sequence[Visit]:
-        """Its visits that tell something: those that failed do not, unless all did."""
+        """The visits that did not fail; all visits if all failed."""
         return [each for each in self.visits if each.state is not ChangeState.FAILED] or self.visits
 
     def known(self, bounds: Bounds) -> KnownPage:
-        """Return what tells of its rate, in quarters of the least interval, so that many pages are alike."""
+        """Return what indicates the page's rate of change, with times rounded to a quarter of the least interval.
+
+        The rounding makes many pages equal, so that they are computed once.
+        """
         answered, quarter = self.answered, bounds.least / 4
         history = tuple(
             PageVisit(max(1, round((after.at - before.at) / DAY / quarter)) * quarter, _is_change(after))
@@ -87,10 +90,9 @@ def _is_change(visit: Visit) -> bool:
 
 
 def visited_pages(folder: Path) -> list[VisitedPage]:
-    """Return the pages of a crawl's folder, in the order in which they were visited first.
+    """Return the pages in a folder's log of changes, in the order of their first visits.
 
-    Raise ``DamageError`` for a log that cannot be read, ``sqlite3.Error`` and ``OSError`` for an index that cannot be
-    made.
+    Raise ``DamageError`` if the log cannot be read, ``sqlite3.Error`` and ``OSError`` if its index cannot be built.
     """
     by_url: dict[str, list[Visit]] = defaultdict(list)
     with opened_changes(folder) as index:
@@ -113,9 +115,9 @@ def visited_pages(folder: Path) -> list[VisitedPage]:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """How long a page waits from one visit to the next, and what tells how often it changes.
+    """The time from one visit of a page to the next, and the kind of evidence for the page's rate of change.
 
-    ``visits`` are those of its own that tell that, 0 where others alone do.
+    ``visits`` is how many of its own visits are part of the evidence, 0 if only others' are.
     """
 
     length: timedelta
@@ -123,14 +125,14 @@ class Interval:
     visits: int = 0
 
     def __str__(self) -> str:
-        """Return what tells it, in words."""
+        """Return the evidence in words."""
         return "its own visits" if self.visits else str(self.ground)
 
 
 class Demand(BaseModel):
-    """What a crawl's known pages are worth of an objective: ``downloads`` a day at each price, and how many they are.
+    """How many downloads a day the known pages of a crawl are worth, for an objective, at each of ``PRICES``.
 
-    ``grounds`` counts pages by what tells how often they change.
+    ``grounds`` counts pages by the kind of evidence for their rates of change.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -140,12 +142,12 @@ class Demand(BaseModel):
     grounds: Mapping[str, int]
 
     def __str__(self) -> str:
-        """Return what tells how often pages change, in words; empty where there are none."""
+        """Return the kinds of evidence in words; empty if there is none."""
         return ", ".join(f"{ground} ({number:,})" for ground, number in self.grounds.items())
 
     @classmethod
     def of(cls, folder: Path) -> "Demand | None":
-        """Return what a crawl's folder tells; None where it tells nothing."""
+        """Read the demand from a crawl's folder; None if it has none."""
         try:
             return cls.model_validate_json((folder / DEMAND).read_bytes())
         except (OSError, ValidationError):
@@ -153,7 +155,7 @@ class Demand(BaseModel):
 
 
 class PageIntervals:
-    """Says how long pages wait, by a policy or by their parts of a budget."""
+    """Computes the intervals of pages, by a policy or by dividing a budget."""
 
     def __init__(self, pages: Sequence[VisitedPage], bounds: Bounds) -> None:
         self._bounds = bounds
@@ -163,12 +165,12 @@ class PageIntervals:
         self._beliefs: dict[KnownPage, JumpingRate] = {}
 
     def by_policy(self, make: MakePolicy) -> list[Interval]:
-        """Return the interval of each page by a policy, which begins with what tells of the page before its visits."""
+        """Return each page's interval by a policy, which starts from the page's prior rate."""
         days = {page: self._days(page, make) for page in self._priors}
         return self._intervals([days[page] for page in self._known])
 
     def by_budget(self, objective: Objective, downloads: float) -> list[Interval]:
-        """Return the interval of each page where so many downloads a day are divided over all of them."""
+        """Return each page's interval when so many downloads a day are divided over all pages."""
         if not self._known:
             return []
         levels = interval_levels(self._bounds)
@@ -176,7 +178,7 @@ class PageIntervals:
         return self._intervals([float(each) for each in levels[chosen]])
 
     def demand(self, objective: Objective, intervals: Sequence[Interval]) -> Demand:
-        """Return what pages with these intervals are worth."""
+        """Return the demand of the pages with these intervals."""
         grounds = Counter(str(each) for each in intervals)
         curve = demand(self._given(objective), interval_levels(self._bounds))
         return Demand(objective=objective, downloads=curve, grounds=dict(sorted(grounds.items())))
@@ -188,7 +190,7 @@ class PageIntervals:
         ]
 
     def _days(self, page: KnownPage, make: MakePolicy) -> float:
-        """Return the interval by a policy; it begins with ``first`` where nothing tells of a page before its visits."""
+        """Return a page's interval in days by a policy; it starts at ``first`` if the page has no prior rate."""
         policy = make(self._bounds)
         if self._priors[page].ground is not Ground.NOTHING:
             if isinstance(policy, JumpingRate):
@@ -204,7 +206,7 @@ class PageIntervals:
         return self._beliefs[page]
 
     def _given(self, objective: Objective) -> Floats:
-        """Return what each page gives of an objective at each interval (N x G)."""
+        """Return how much of the objective each page yields at each interval, as an array (pages × intervals)."""
         places = {page: place for place, page in enumerate(self._priors)}
         chances = np.array([self._belief(page).unchanged() for page in self._priors])
         falling = np.minimum.accumulate(chances, axis=1)
@@ -219,7 +221,7 @@ _DAYS: Final = {"hour": 1 / 24, "day": 1.0, "week": 7.0}
 
 
 def _downloads_a_day(value: Any) -> Any:
-    """Read ``2000 a day``, ``100/hour``; a number is one of downloads a day already."""
+    """Parse ``2000 a day`` or ``100/hour``; a number is returned as it is, in downloads a day."""
     if isinstance(value, float):
         return value
     match = _RATE.fullmatch(str(value).strip().lower())
@@ -237,10 +239,11 @@ DownloadsADay = Annotated[
 
 
 class PageRhythm(Adaptive):
-    """The rhythm of each page. Only so many are visited as fit into ``within``, those that are longest due; 0: all.
+    """The settings for visiting known pages.
 
-    With ``budget`` downloads are divided over pages by ``objective``, and ``policy`` counts for nothing. With
-    ``sections`` the pages that one sitemap names are due together, or none.
+    Only as many are visited as fit into ``within``, the longest due first; 0: all. With ``budget``, downloads are
+    divided over pages by ``objective``, and ``policy`` is ignored. With ``sections``, all pages that one sitemap lists
+    are due together.
     """
 
     within: Duration = Field(default=timedelta(), examples=["1 h"])
@@ -250,9 +253,9 @@ class PageRhythm(Adaptive):
 
 
 class RestingPages(BaseModel):
-    """The pages that a crawl leaves alone, by the first eight bytes of digests, so that no URL stands there.
+    """The pages that a crawl leaves out, as the first eight bytes of the digests of their URLs.
 
-    ``crawl`` is its number among those of its folder.
+    ``crawl`` is the number of the crawl in its folder. No URL is stored.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -261,12 +264,12 @@ class RestingPages(BaseModel):
     pages: frozenset[str] = frozenset()
 
     def __contains__(self, url: object) -> bool:
-        """Return whether a canonical URL is left alone."""
+        """Return whether the crawl leaves a canonical URL out."""
         return bool(self.pages) and isinstance(url, str) and _digest(url) in self.pages
 
     @classmethod
     def of(cls, folder: Path, crawl: int) -> "RestingPages":
-        """Return what the crawl of this number in a folder leaves alone: nothing where that was never decided."""
+        """Read which pages a crawl leaves out; none if that was not decided for a crawl of this number."""
         try:
             kept = cls.model_validate_json((folder / RESTING).read_bytes())
         except (OSError, ValidationError):
@@ -274,7 +277,7 @@ class RestingPages(BaseModel):
         return kept if kept.crawl == crawl else cls(crawl=crawl)
 
     def content(self) -> str:
-        """Return what ``of`` reads back."""
+        """Return the content of the file that ``of`` reads."""
         return json.dumps({"crawl": self.crawl, "pages": sorted(self.pages)}) + "\n"
 
 
@@ -284,10 +287,10 @@ def _digest(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DuePages:
-    """Known pages: how many are due and are visited, how many are due and do not fit, and which are left alone.
+    """The decision on known pages: how many are visited, how many are due but do not fit, and which are left out.
 
-    ``demand`` is what all of them are worth, None without a log of changes. ``beyond_budget`` are due, would fit into
-    the time, and wait until the budget has brought more downloads.
+    ``demand`` is that of all known pages, None without a log of changes. ``beyond_budget`` pages are due and would fit
+    into the time, but exceed the downloads that the budget allows so far.
     """
 
     due: int
@@ -297,7 +300,7 @@ class DuePages:
     beyond_budget: int = 0
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return the decision in words."""
         over = f", {self.left_over:,} more do not fit before the next run" if self.left_over else ""
         over += f", {self.beyond_budget:,} more wait for the budget" if self.beyond_budget else ""
         told = f"; rhythms are told by {self.demand}" if self.demand else ""
@@ -309,7 +312,10 @@ SeriesOf = Callable[[str, str], tuple[str, int] | None]
 
 
 def series_by(knowledge_base: KnowledgeBase) -> SeriesOf:
-    """Return what tells of the pages of one thread: those of a terminal level that differ in their page numbers."""
+    """Return a function that finds the thread of a page by the knowledge base.
+
+    Pages of one thread are those of a terminal level whose URLs differ only in the page number.
+    """
     levels = {
         f"{application.name}/{level.name}": level
         for application in knowledge_base.applications
@@ -335,7 +341,7 @@ def due_pages(
     seeds: Iterable[str] = (),
     series_of: SeriesOf = lambda url, template: None,  # noqa: ARG005
 ) -> DuePages:
-    """Decide which known pages the crawl of this number visits. Without a log of changes all pages are visited."""
+    """Decide which known pages crawl number ``crawl`` visits; without a log of changes, all of them."""
     try:
         pages = visited_pages(folder)
     except (DamageError, OSError, sqlite3.Error) as error:
@@ -361,7 +367,7 @@ def due_pages(
 def _moments(
     pages: Sequence[VisitedPage], intervals: Sequence[Interval], rhythm: PageRhythm, series_of: SeriesOf
 ) -> Mapping[str, datetime]:
-    """Return when each page is due."""
+    """Return when each page is due, by URL."""
     moments = {page.url: page.answered[-1].at + each.length for page, each in zip(pages, intervals, strict=True)}
     threads: dict[str, list[tuple[int, VisitedPage]]] = defaultdict(list)
     sections: dict[str, list[str]] = defaultdict(list)
@@ -381,10 +387,10 @@ def _moments(
 
 
 def _before_last(others: Iterable[VisitedPage], last: VisitedPage, greatest: timedelta) -> Mapping[str, datetime]:
-    """Return when pages of a thread are due that stand before its last one: when that says that they changed.
+    """Return when the pages of a thread before its last one are due, which follows from changes of the last page.
 
-    It does where it is gone or leads elsewhere, or posts on it are gone, as then others move up. A page that
-    itself was seen to change keeps its own rhythm: there the newest posts come first.
+    They are due once the last page is gone or redirects, or posts on it have disappeared, since posts then move to
+    other pages. A page on which changes were seen keeps its own interval: its newest posts come first.
     """
     moved = [
         visit.at
@@ -401,7 +407,7 @@ def _before_last(others: Iterable[VisitedPage], last: VisitedPage, greatest: tim
 
 
 def _fitting(due: Sequence[tuple[timedelta, str]], pages: Sequence[VisitedPage], seconds: float) -> list[str]:
-    """Return the pages that fit into so many seconds at the paces of their sites, those that are longest due first."""
+    """Return the pages that can be fetched in so many seconds at the paces of their sites, the longest due first."""
     ordered = [url for _, url in sorted(due, reverse=True)]
     if not seconds:
         return ordered
@@ -420,7 +426,7 @@ def _fitting(due: Sequence[tuple[timedelta, str]], pages: Sequence[VisitedPage],
 def _affordable(
     ordered: Sequence[str], pages: Sequence[VisitedPage], rhythm: PageRhythm, now: datetime
 ) -> frozenset[str]:
-    """Return as many pages, from the first on, as the budget has brought downloads since the crawl before began."""
+    """Return the first pages of ``ordered``, as many as the budget has allowed since the former crawl began."""
     visits = [visit for page in pages for visit in page.visits]
     if rhythm.budget is None or not visits:
         return frozenset(ordered)

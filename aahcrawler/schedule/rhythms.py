@@ -1,7 +1,7 @@
-"""When a crawl is due: at a fixed interval, at times of the day, or by how often its visits found changes.
+"""When a crawl is due: at a fixed interval, at times of the day, or adapting to the changes that its visits found.
 
-A due moment is reached whether or not anybody is there to make the visit. Moments that passed in the meantime are made
-up for by one visit, that of the newest of them, which says how many it stands for.
+A due moment is reached even if nobody is there to visit. One visit, at the newest missed moment, makes up for all
+missed ones, and records their number.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _UTC: Final = ZoneInfo("UTC")
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A visit to be made at ``at``; it stands for so many due moments that nobody has visited, at least one."""
+    """A visit due at ``at``; it makes up for ``moments`` due moments that were not visited, at least one."""
 
     at: datetime
     moments: int = 1
@@ -59,7 +59,7 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The due moments that one of several visitors has: the ``number``-th, from 0 on, of every ``of``."""
+    """The due moments of one of several visitors: the ``number``-th, from 0 on, of every ``of``."""
 
     number: int = 0
     of: int = 1
@@ -71,7 +71,7 @@ WHOLE: Final = Turn()
 
 @dataclass(frozen=True, slots=True)
 class PastVisit:
-    """A visit that was made: when it began, and whether it found a change; None where it could not tell."""
+    """A former visit: when it began, and whether it found a change; None if that is unknown."""
 
     begun_at: datetime
     changed: bool | None
@@ -81,7 +81,7 @@ class PastVisit:
 class Past:
     """What the next due moment depends on: when the crawl came into the schedule, and its visits, the oldest first.
 
-    ``last`` is the due moment of its newest visit, None before the first one.
+    ``last`` is the due moment of the newest visit, None before the first one.
     """
 
     added_at: datetime
@@ -93,16 +93,16 @@ class Rhythm(Protocol):
     """Says when a crawl is due."""
 
     def due(self, past: Past, now: datetime) -> Due:
-        """Return the newest due moment up to now that was not visited; the next one in the future where none is."""
+        """Return the newest due moment up to ``now`` that was not visited, or else the next one in the future."""
         ...
 
     def interval(self, past: Past) -> timedelta:
-        """Return the shortest time between two due moments, as it is now."""
+        """Return the shortest time between two due moments, as of now."""
         ...
 
 
 def _interval(value: Any) -> Any:
-    """Take "day" for "1 day"; a number alone could be meant in seconds, minutes or hours."""
+    """Accept "day" for "1 day"; reject a bare number, which could mean seconds, minutes or hours."""
     number = str(value).strip()
     if number.replace(".", "", 1).isdecimal():
         raise refuse("has no unit", f"write one, such as `{number} min` or `{number} h`")
@@ -153,7 +153,7 @@ Zone = Annotated[ZoneInfo, BeforeValidator(_zone), PlainSerializer(str, when_use
 
 @dataclass(frozen=True, slots=True)
 class FixedInterval:
-    """Due when the crawl comes into the schedule, and then every so often, whenever its visits begin or end."""
+    """Due when the crawl comes into the schedule, then at fixed intervals, however long visits take."""
 
     every: timedelta
 
@@ -170,11 +170,11 @@ class FixedInterval:
 
 @dataclass(frozen=True, slots=True)
 class TimesOfDay:
-    """Due at times of the clock of a zone, on some days of the week.
+    """Due at times of day in a time zone, on some days of the week.
 
-    Each day has each of its times once: one that the clock passes over when it is put forward is as much later as it is
-    put forward, one that comes twice when it is put back is the first of both. Moments are counted from the first day
-    of the calendar on, so that visitors who take ``turn``s never have the same one.
+    Each time occurs once a day. A time that is skipped when clocks are put forward is due later by the same shift; one
+    that occurs twice is due at the first occurrence. Moments are numbered from the first day of the calendar on, so
+    that visitors with different ``turn``s never share one.
     """
 
     times: Sequence[time]
@@ -214,7 +214,7 @@ class TimesOfDay:
 
 
 class Adaptive(Section):
-    """Due by a revisit policy, between a least and a greatest interval from one visit's beginning to the next's."""
+    """Due by a revisit policy; intervals between the beginnings of visits are from ``least`` to ``greatest``."""
 
     least: Interval = Field(default=timedelta(days=1), examples=["6 h"])
     greatest: Interval = Field(default=timedelta(days=182.5), examples=["30 days"])
@@ -231,7 +231,7 @@ class Adaptive(Section):
 
     @property
     def bounds(self) -> Bounds:
-        """Its intervals, in days."""
+        """The bounds of the interval, in days."""
         return Bounds(*(each / _DAY for each in (self.least, self.greatest, self.first)))
 
     def due(self, past: Past, now: datetime) -> Due:  # noqa: ARG002
@@ -254,7 +254,7 @@ class Adaptive(Section):
 
 
 class Rhythmic(Section):
-    """The fields of a schedule's entry that say when it is due; exactly one of the three ways is given."""
+    """The fields of a schedule's entry that define its rhythm: exactly one of ``every``, ``at`` and ``adaptive``."""
 
     every: Interval | None = Field(default=None, examples=["1 day"])
     at: tuple[TimeOfDay, ...] = Field(default=(), max_length=1440, examples=['["06:00", "18:00"]'])
@@ -272,7 +272,7 @@ class Rhythmic(Section):
 
     @property
     def rhythm(self) -> Rhythm:
-        """When the crawl is due."""
+        """The rhythm that the fields define."""
         if self.every is not None:
             return FixedInterval(self.every)
         if self.adaptive is not None:
@@ -297,7 +297,7 @@ def in_words(rhythmic: Rhythmic) -> str:
 
 
 def _short(interval: timedelta) -> str:
-    """Return an interval as ``parse_duration`` reads it back, in the largest unit that fits."""
+    """Return an interval in the largest fitting unit, as ``parse_duration`` reads it."""
     for unit in ("d", "h", "min"):
         if interval % parse_duration(f"1 {unit}") == timedelta():
             return f"{interval // parse_duration(f'1 {unit}')} {unit}"

@@ -1,4 +1,4 @@
-"""Checks what a schedule cannot say of itself: the definitions it names, folders, secrets, commands."""
+"""Checks of a schedule that need other files: its definitions, folders, secrets, commands."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ from online_analysis.icd.secrets import Secret, SecretError
 
 
 def check_schedule(schedule: Schedule, folder: Path) -> tuple[Mistake, ...]:
-    """Return the mistakes of a schedule's definitions, crawls that share a folder, and what this machine lacks."""
+    """Return mistakes in the definitions, crawls that share a folder, and anything missing on this machine."""
     return (*_of_definitions(schedule, folder), *_of_telling(schedule))
 
 
 def check_units(units: Units, schedule: Schedule) -> tuple[Mistake, ...]:
-    """Return what is wrong with a list of units as this machine has it."""
+    """Return what is wrong with a list of units on this machine."""
     found = [
         units.mistake(("stand_by", place), f"names {name}, which is no crawl of the schedule", "take it out")
         for place, name in enumerate(units.stand_by)

@@ -1,7 +1,7 @@
-"""A schedule: a YAML file that names definitions, when each is crawled again, and whom to tell.
+"""A schedule: a YAML file that names definitions, the rhythm of each, and whom to notify.
 
-It is read like an ICD, with every mistake at its line. Crawls are run in its folder, so that names of files and outputs
-are relative to it.
+It is parsed like an ICD, each mistake with its line. Crawls run in the schedule's folder, so relative file names and
+outputs refer to it.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ MailAddress = Annotated[str, Field(max_length=320), AfterValidator(_address)]
 
 
 class Mail(Section):
-    """Mail by an SMTP server. With ``user`` the connection is encrypted before the password is sent."""
+    """Notification by mail over SMTP. With ``user``, the connection must be encrypted before the password is sent."""
 
     to: tuple[MailAddress, ...] = Field(min_length=1, max_length=50, examples=["[archive@example.org]"])
     sender: MailAddress = Field(examples=["crawler@example.org"])
@@ -55,14 +55,14 @@ class Mail(Section):
 
 
 class Webhook(Section):
-    """A URL to which JSON is posted; with a secret the body is signed (HMAC-SHA256)."""
+    """Notification by posting JSON to a URL; with ``secret``, the body is signed (HMAC-SHA256)."""
 
     url: HttpUrl = Field(examples=["https://hooks.example.org/crawls"])
     secret: Secret | None = Field(default=None, examples=["{file: ~/.webhook-secret}"])
 
 
 class Tell(Section):
-    """Who is told, of what, and how often at most."""
+    """Who is notified, on which occasions, and how often at most."""
 
     of: tuple[Occasion, ...] = Field(default=("failed", "attention"), examples=["[ended, failed, attention]"])
     every: Duration = Field(default=parse_duration("10 min"), examples=["10 min"])
@@ -72,9 +72,9 @@ class Tell(Section):
 
 
 class Entry(Rhythmic):
-    """A definition that is crawled again and again, by so many processes that fetch.
+    """A definition that is crawled again and again, by ``workers`` processes.
 
-    With ``pages`` each known page has a rhythm of its own, and is left alone where it is not due.
+    With ``pages``, each known page has its own interval, and is left out of visits while it is not due.
     """
 
     definition: str = Field(min_length=1, max_length=1000, examples=["flood-forum.yaml"])
@@ -90,9 +90,10 @@ class Entry(Rhythmic):
 
 
 class Schedule(Section):
-    """A schedule without mistakes. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures.
+    """A valid schedule. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures.
 
-    ``budget`` is divided by ``objective`` over the known pages of all crawls with ``pages`` and no budget of their own.
+    ``budget`` is divided, by ``objective``, over the known pages of all crawls with ``pages`` but without a budget of
+    their own.
     """
 
     parallel: int = Field(default=2, ge=1, le=1000, examples=["4"])
@@ -107,7 +108,7 @@ class Schedule(Section):
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read the file of a schedule. Raise ``IcdError`` with every mistake in it, but those of its definitions."""
+        """Read a schedule's file. Raise ``IcdError`` with every mistake in it; its definitions are not checked."""
         try:
             with path.open("rb") as file:
                 content = file.read(LARGEST + 1)
@@ -118,9 +119,9 @@ class Schedule(Section):
 
     @classmethod
     def sound(cls, path: Path) -> "tuple[Self, Mapping[str, str]]":
-        """Read the file of a schedule without the crawls that have mistakes; return with it those mistakes, by crawl.
+        """Read a schedule's file, leaving out entries with mistakes; return it with those mistakes, by entry.
 
-        Raise ``IcdError`` where something else has mistakes, or no crawl is without.
+        Raise ``IcdError`` for mistakes elsewhere, and if no entry is left.
         """
         try:
             return cls.load(path), {}
@@ -159,12 +160,15 @@ class Schedule(Section):
         return schedule
 
     def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Place a problem in the file."""
+        """Return a mistake at a field, with the line of that field."""
         return self._source.mistake(path, problem, advice)
 
 
 def page_rhythm(text: str) -> PageRhythm:
-    """Read a rhythm of pages, ``{least: 1 h, greatest: 365 days}``. Raise ``IcdError`` with every mistake in it."""
+    """Parse the settings for known pages, ``{least: 1 h, greatest: 365 days}``.
+
+    Raise ``IcdError`` with every mistake.
+    """
     source = read_source(f"revisits: {text}".encode("utf-8", "replace"), "--revisits", "a rhythm", "`{least: 1 h}`")
     try:
         return PageRhythm.model_validate(source.data.get("revisits"))

@@ -1,7 +1,7 @@
-"""What a schedule did and will do: when each visit begins and ends, and both as tables and JSON.
+"""What a schedule did and will do: the beginning and end of each visit, as tables and JSON.
 
-How long a crawl takes is what its visits took so far; where the schedule has made none, the queues of its sites are
-simulated with the paces in its log of changes (``crawl_time``), and where that says nothing, nobody knows.
+A visit is expected to take as long as earlier visits of the crawl took. If there were none, the queues of its sites are
+simulated with the paces in its log of changes (``crawl_time``); without such a log, the duration is unknown.
 """
 
 import heapq
@@ -42,15 +42,15 @@ RhythmOf = Callable[[str, Entry], Rhythm]
 
 
 def whole_rhythm(_name: str, entry: Entry) -> Rhythm:
-    """Return the rhythm of an entry that no other unit visits."""
+    """Return the rhythm of an entry that this unit visits alone."""
     return entry.rhythm
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedVisit:
-    """A visit to come. ``seconds`` is how long it is expected to take, None where nobody knows.
+    """A future visit. ``seconds`` is its expected duration, None if unknown.
 
-    ``next_at`` is when the crawl is due after it, at this unit or at the other one that visits it in turn.
+    ``next_at`` is when the crawl is due again, at this unit or at the other one that visits it in turn.
     """
 
     name: str
@@ -61,18 +61,18 @@ class PlannedVisit:
 
     @property
     def ends_at(self) -> datetime:
-        """When it ends; at once where nobody knows."""
+        """When it ends; its beginning if the duration is unknown."""
         return self.begins_at + timedelta(seconds=self.seconds or 0.0)
 
     @property
     def fits(self) -> bool:
-        """Whether it ends before its crawl is due again."""
+        """Whether it ends before the crawl is due again."""
         return self.ends_at <= self.next_at
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The visits until a moment, in the order in which they begin, for so many crawls at once."""
+    """The visits until a moment, in the order in which they begin, with ``parallel`` crawls at once."""
 
     visits: Sequence[PlannedVisit]
     parallel: int
@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def load(self) -> float:
-        """How busy the schedule is, 1 where all of its crawls at once run all the time."""
+        """The share of the possible crawling time that is used: 1 if all parallel crawls run all the time."""
         span = (self.until - self.now).total_seconds() * self.parallel
         spent = ((min(each.ends_at, self.until) - each.begins_at).total_seconds() for each in self.visits)
         return sum(spent) / span if span else 0.0
@@ -89,11 +89,11 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What could still be visited a day by a plan.
+    """How many more visits a plan would allow a day.
 
-    ``parallel`` crawls run at once, ``load`` is how busy they are, ``usual_seconds`` how long a visit takes on the
-    average; ``more_visits`` of that length would fit into the ``free_seconds`` of a day. Both are None where nobody
-    knows how long visits take.
+    ``parallel`` crawls run at once, and ``load`` is the share of their time that is used. ``usual_seconds`` is the mean
+    duration of a visit; ``more_visits`` of that duration fit into the ``free_seconds`` of a day. Both are None if no
+    duration is known.
     """
 
     parallel: int
@@ -105,7 +105,7 @@ class Capacity:
 
     @classmethod
     def of(cls, plan: Plan, seconds: Mapping[str, float | None]) -> "Capacity":
-        """Return what a plan of a day or more leaves, where visits take so many ``seconds``."""
+        """Return what a plan for a day or more leaves free, given the duration of each crawl's visits."""
         known = [each for each in seconds.values() if each is not None]
         usual = fmean(known) if known else None
         free = max(0.0, 1 - plan.load) * plan.parallel * _DAY
@@ -114,9 +114,9 @@ class Capacity:
 
 
 def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> float | None:
-    """Return how long a visit of a crawl takes, from its start to its end; None where nobody knows.
+    """Return the expected duration of a crawl's visit; None if unknown.
 
-    The crawl's ``folder`` is looked at where the schedule has visited it never.
+    If the schedule has made no visit of it, the log of changes in ``folder`` is used.
     """
     ended = [each for each in log.visits(name, 20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
     # A first crawl learns what there is, and says little of those after it.
@@ -127,7 +127,7 @@ def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> fl
 
 
 def known_seconds(log: VisitLog, folder: Path) -> float | None:
-    """Return how long the next crawl of a folder takes by its log of changes; None where that has nothing."""
+    """Return the duration of the next crawl of a folder by its log of changes; None if the log has no visits."""
     seen = _seen(folder)
     return _seconds(log, folder, seen, site_loads(seen, queue_of)) if seen else None
 
@@ -135,12 +135,12 @@ def known_seconds(log: VisitLog, folder: Path) -> float | None:
 def fitting_rhythm(
     log: VisitLog, name: str, entry: Entry, folder: Path, within: timedelta, interval: timedelta
 ) -> PageRhythm | None:
-    """Return the rhythm by which a visit keeps to its time; None where the whole crawl fits, or nobody can tell.
+    """Return settings that limit a visit to its time; None if the whole crawl fits, or its duration is unknown.
 
-    ``within`` is the time until it is due again, ``interval`` what there is from one due moment to the next: a crawl
-    that fits into it is whole also where it begins late or in between, and any other has half of it at least. Known
-    pages are then visited in turn, the one that waited longest first, as many as fit. Crawls by several processes are
-    left whole.
+    ``within`` is the time until the crawl is due again, ``interval`` the usual time between due moments. A crawl that
+    fits into the interval is visited completely, also if it begins late or between due moments; any other crawl gets at
+    least half of the interval. Then as many known pages are visited as fit, those that have waited longest first.
+    Crawls by several processes are not limited.
     """
     expected, room = expected_seconds(log, name), max(within, interval).total_seconds()
     if entry.pages is not None or entry.workers > 1 or expected is None or expected < room / 4:
@@ -155,9 +155,9 @@ def fitting_rhythm(
 def fitting_pages(
     plan: Plan, crawls: Mapping[str, Entry], folders: CrawlFolders, now: datetime
 ) -> Mapping[str, DuePages]:
-    """Return how many known pages fit of each crawl that does not fit as a whole, by its first visit that is too long.
+    """Return, for each crawl that does not fit completely, how many known pages its first too long visit takes.
 
-    Crawls with rhythms of pages, or by several processes, and those whose log of changes has nothing are left out.
+    Crawls with ``pages``, crawls by several processes, and those without visits in their log of changes are left out.
     """
     found: dict[str, DuePages] = {}
     for visit in plan.visits:
@@ -172,12 +172,12 @@ def fitting_pages(
 
 
 def _every_page(within: timedelta) -> PageRhythm:
-    """Return the rhythm of pages that are all due, of which as many are visited as fit, the longest due first."""
+    """Return settings by which all known pages are due, and as many are visited as fit, the longest due first."""
     return PageRhythm(least=LEAST, greatest=LEAST, first=LEAST, within=within)
 
 
 def whole_seconds(log: VisitLog, folder: Path) -> float | None:
-    """Return how long a crawl of all pages that its folder knows would take; None where its log has none."""
+    """Return the duration of a crawl of all pages known in its folder; None if its log of changes has no visits."""
     seen = _seen(folder)
     newest = {each.url: each for each in seen}
     wanted = Counter(queue_of(url) for url, each in newest.items() if each.status not in _GONE)
@@ -185,7 +185,7 @@ def whole_seconds(log: VisitLog, folder: Path) -> float | None:
 
 
 def _seen(folder: Path) -> Sequence[ChangeVisit]:
-    """Return the visits in a folder's log of changes, the oldest first; none where it cannot be read."""
+    """Return the visits in a folder's log of changes, the oldest first; none if it cannot be read."""
     try:
         return list(visits(folder))
     except (DamageError, OSError, sqlite3.Error):
@@ -193,9 +193,9 @@ def _seen(folder: Path) -> Sequence[ChangeVisit]:
 
 
 def _seconds(log: VisitLog, folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
-    """Return how long a crawl takes with all around its visits, as that was in the last one, and its process beside.
+    """Return the duration of a crawl, with its start and end as in the last crawl, and its process's overhead.
 
-    How long processes take beside their crawls is told by the last visits of the schedule, of whatever crawls.
+    That overhead is measured on the schedule's latest visits, of any crawls.
     """
     last = CrawlTold.of(folder)
     around = around_seconds(seen, last.crawl, last.seconds)
@@ -216,10 +216,10 @@ def planned(
     most: int = 100_000,
     rhythm_of: RhythmOf = whole_rhythm,
 ) -> Plan:
-    """Plan the visits that begin until a moment, as the scheduler would; pauses are left out of account.
+    """Plan the visits that begin before ``until`` as the scheduler would make them; pauses are ignored.
 
-    What nobody knows takes as long as crawls do on the average. After ``most`` visits the plan ends, at the moment at
-    which the next one begins.
+    A crawl of unknown duration is taken to last as long as the average. The plan ends after ``most`` visits, at the
+    moment when the next would begin.
     """
     parallel = parallel or schedule.parallel
     known = [each for each in seconds.values() if each is not None]
@@ -253,7 +253,7 @@ def planned(
 
 
 def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
-    """Return a rhythm as visits to come leave it: nobody knows what they find."""
+    """Return a rhythm for planning: an adaptive one keeps its present interval, since future findings are unknown."""
     if not isinstance(rhythm, Adaptive | AlternatingAdaptive):
         return rhythm
     interval = rhythm.interval(past)
@@ -268,11 +268,10 @@ FAULTY: Final = "has mistakes"
 class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
-    ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
-    pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
-    wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
-    is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
+    ``state`` is what prevents its next visit, or what it waits for. One visit makes up for all ``moments`` missed.
+    ``grounds`` say on what evidence its adaptive rhythm rests, or the intervals of its pages; empty for fixed times.
+    ``fault`` is a mistake in its entry or definition, which prevents visits. ``due_at`` is None if it is unknown, if
+    the crawl is paused, or if others visit it. ``part`` is this unit's part of it, empty without other units.
     """
 
     name: str
@@ -306,7 +305,7 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class VisitRow:
-    """A visit, and how many attempts at it failed."""
+    """A visit, with its number of failed attempts."""
 
     number: int
     name: str
@@ -327,9 +326,9 @@ def upcoming(
     faults: Mapping[str, str] = MappingProxyType({}),
     rhythm_of: RhythmOf = whole_rhythm,
 ) -> list[Upcoming]:
-    """Return the crawls of a schedule, those that run first, then as they are due.
+    """Return the crawls of a schedule: running ones first, then by due moment.
 
-    ``faults`` are those of crawls, some of which it may not have for their mistakes.
+    ``faults`` are the mistakes of crawls, by name; they may include crawls that the schedule leaves out for them.
     """
     added, paused, wanted = log.known_since(), log.paused(), log.wanted()
     under_way = {each.entry: each for each in log.open_visits()}
@@ -356,7 +355,7 @@ def upcoming(
 
 
 def _grounds(entry: Entry, past: Past, visit: Visit | None) -> str:
-    """Return what tells when an entry is due, and when its pages are."""
+    """Return on what evidence an entry's rhythm and the intervals of its pages rest."""
     told = []
     if entry.adaptive is not None:
         visits = sum(each.changed is not None for each in past.visits)
@@ -382,12 +381,12 @@ def _state(
 
 
 def visit_rows(log: VisitLog, name: str, most: int) -> list[VisitRow]:
-    """Return the newest visits, of one crawl or of all, the newest first."""
+    """Return the newest visits of one crawl, or of all, the newest first."""
     return [visit_row(log, each) for each in log.visits(name, most)]
 
 
 def visit_row(log: VisitLog, visit: Visit) -> VisitRow:
-    """Return a visit with its failed attempts."""
+    """Return a visit with its number of failed attempts."""
     return VisitRow(
         visit.number, visit.entry, visit.due_at, visit.moments, visit.begun_at, visit.ended_at,
         visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said,
@@ -401,7 +400,7 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
-    """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
+    """Write a line for each crawl, with tab-separated columns, then the mistakes of those that have some."""
     shared = any(each.part for each in rows)
     out.write(
         "crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then" + "\tpart" * shared + "\n"
@@ -419,7 +418,7 @@ def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
-    """Write visits a line each, with tabs between columns."""
+    """Write a line for each visit, with tab-separated columns."""
     out.write("visit\tcrawl\tdue (UTC)\tfor\tbegan\tended\thow\tfailures\tpages\tnew\tchanged\tgone\tseconds\n")
     for each in rows:
         found = each.found
@@ -438,10 +437,10 @@ def _second(moment: datetime) -> str:
 
 
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
-    """Write the visits of a plan a line each, with tabs between columns, and how busy the schedule is.
+    """Write a line for each planned visit, with tab-separated columns, and the load of the schedule.
 
-    ``fitting`` is how many pages fit of crawls that do not fit as a whole. Times have seconds where a crawl is due more
-    often than once an hour. Crawls of which nobody knows how long they take have a line each below the table.
+    ``fitting`` says how many pages fit, for crawls that do not fit completely. Times include seconds if a crawl is due
+    more often than hourly. Below the table, a line names each crawl of unknown duration.
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
     moment: Callable[[datetime], str] = _second if is_dense else _minute

@@ -1,4 +1,4 @@
-"""``aah schedule run``: one process that looks after a schedule until it is told to end."""
+"""``aah schedule run``: the process that runs a schedule until it is told to end."""
 
 import logging
 import signal
@@ -29,7 +29,7 @@ LOOK_EVERY: Final = 5.0
 
 
 class ScheduleBusyError(Exception):
-    """Another process looks after the schedule; the message says so."""
+    """Another process runs the schedule; the message says so."""
 
 
 class SystemClock:
@@ -46,7 +46,7 @@ class SystemClock:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a schedule's file is, and what lies beside it."""
+    """The paths of a schedule: its file, and the files beside it."""
 
     file: Path
 
@@ -62,48 +62,49 @@ class Place:
 
     @property
     def said(self) -> Path:
-        """The folder with what crawls said last."""
+        """The folder with the crawls' latest output."""
         return self.file.with_name(f"{self.file.stem}-logs")
 
     @property
     def lock(self) -> Path:
-        """The file that the process which looks after the schedule holds locked."""
+        """The file that the process which runs the schedule holds locked."""
         return self.file.with_name(f".{self.file.name}.lock")
 
     @property
     def units(self) -> Path:
-        """The list of units that visit the schedule together; where there is none, this one visits all of it."""
+        """The list of units that share the schedule; without it, this installation visits everything."""
         return self.file.with_name(f"{self.file.stem}-units.yaml")
 
     @property
     def heard(self) -> Path:
-        """What the other units told last."""
+        """The file with the latest reports of other units."""
         return self.units.with_suffix(".json")
 
     def listed_units(self) -> Units | None:
-        """Return the units of the schedule, None where there is no list of them. Raise ``IcdError``."""
+        """Read the list of units, None if there is no such file. Raise ``IcdError``."""
         return Units.load(self.units) if self.units.exists() else None
 
     def sharing(self, folders: CrawlFolders) -> Sharing | None:
-        """Return which part of the schedule this unit visits, None for all of it. Raise ``IcdError``."""
+        """Return this unit's share of the schedule, None if there are no other units. Raise ``IcdError``."""
         return self.shared(folders) if self.units.exists() else None
 
     def shared(self, folders: CrawlFolders) -> Sharing:
-        """Return which part of the schedule this unit visits. Raise ``IcdError``, also where there are no others."""
+        """Return this unit's share of the schedule. Raise ``IcdError``, also if there are no other units."""
         return Sharing(Units.load(self.units), folders, Heard.load(self.heard))
 
     @property
     def is_looked_after(self) -> bool:
-        """Whether a process looks after the schedule."""
+        """Whether some process runs the schedule."""
         return is_locked(self.lock)
 
 
 @dataclass(slots=True)
 class ScheduleRun:
-    """A schedule that is looked after.
+    """Runs a schedule.
 
-    ``look_every`` are seconds of waiting at most, by no clock but the machine's. With ``is_once`` it is looked after
-    until nothing is under way that is due by then. ``parallel`` crawls run at once, None: as many as the file says.
+    ``look_every`` is the longest wait between two looks, in seconds of the machine's clock. With ``is_once``, the run
+    ends when everything that is due by then has been visited. ``parallel`` overrides the file's number of crawls at
+    once.
     """
 
     place: Place
@@ -116,11 +117,10 @@ class ScheduleRun:
     _stamps: Sequence[tuple[int, int] | None] = ()
 
     def run(self) -> Sequence[str]:
-        """Look after it until Ctrl-C or SIGTERM; crawls then end in good order, and go on next time.
+        """Run the schedule until SIGINT or SIGTERM; crawls then end in good order and are continued by the next run.
 
-        Return the crawls that could not be visited for mistakes in their definitions.
-
-        Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the file, ``LogError`` and ``OSError``.
+        Return the crawls that could not be visited because of mistakes in their definitions. Raise
+        ``ScheduleBusyError``, ``IcdError`` for mistakes in the schedule's file, ``LogError`` and ``OSError``.
         """
         try:
             return self._run()
@@ -171,11 +171,14 @@ class ScheduleRun:
         return moment is None or self.clock.seconds_until(moment) > 0
 
     def _stamped(self) -> Sequence[tuple[int, int] | None]:
-        """Return what tells that a file was changed, for the schedule and the list of units; None where it lacks."""
+        """Return time and size of the schedule and of the list of units, by which changes are noticed.
+
+        None if missing.
+        """
         return [_stamp(each) for each in (self.place.file, self.place.units)]
 
     def _hear_units(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch) -> None:
-        """Ask other units where that is due, and go by what they have told."""
+        """Request reports of other units when that is due, and act on those that have arrived."""
         now = self.clock.now()
         watch.ask(now)
         news = watch.take(scheduler.schedule.crawls, scheduler.paused)
@@ -187,7 +190,7 @@ class ScheduleRun:
             teller(Notice(now, self.place.units.name, "attention", text))
 
     def _follow_files(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch) -> None:
-        """Go by the files as they are now; where they have mistakes by what they were, and tell of them once."""
+        """Load changed files. If one has mistakes, keep its former content and notify people once."""
         stamps = self._stamped()
         if stamps == self._stamps or stamps[0] is None:
             return
@@ -226,7 +229,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def _asked_by_signals(woken: threading.Event) -> Iterator[Sequence[int]]:
-    """Note signals that ask for the end, as long as the ``with`` block runs."""
+    """While the context lasts, collect signals that ask the process to end."""
     asked: list[int] = []
 
     def take(number: int, _: object) -> None:

@@ -1,7 +1,7 @@
-"""Tells people of crawls: by mail, by a webhook, by a command of theirs; never more often than they want.
+"""Notify people of crawls by mail, webhook or command, never more often than they want.
 
-What there is to tell is gathered while the time since the last message is too short, or a way fails, and told at once
-afterwards. A thread of its own does it, so that no crawl waits for a mail server.
+Notices wait while the last message is too recent or a channel fails, and are then sent together. A thread of its own
+sends them, so that no crawl waits for a mail server.
 """
 
 import hashlib
@@ -40,15 +40,15 @@ _FAILURES: Final = (OSError, smtplib.SMTPException, SecretError, subprocess.Subp
 
 
 class Way(Protocol):
-    """A way to tell people; it may take as long as it takes, and raises one of ``_FAILURES`` where it fails."""
+    """A function that sends a message. It may block, and raises one of ``_FAILURES`` if it fails."""
 
     def __call__(self, notices: Sequence[Notice], others: int) -> None:
-        """Tell of notices, and that there are so many others."""
+        """Send notices, and the number of further ones that are left out."""
         ...
 
 
 def message_of(notices: Sequence[Notice], others: int = 0) -> Mapping[str, object]:
-    """Return what a webhook posts, and a command gets on its standard input, as JSON."""
+    """Return the message that a webhook posts, and that a command gets as JSON on its standard input."""
     told = [{**asdict(each), "at": each.at.isoformat(timespec="seconds")} for each in notices]
     return {"software": f"AAHCrawler/{__version__}", "notices": told, "others": others}
 
@@ -76,7 +76,7 @@ def by_mail(mail: Mail, notices: Sequence[Notice], others: int) -> None:
 
 
 def by_webhook(webhook: Webhook, notices: Sequence[Notice], others: int) -> None:
-    """Post JSON; an answer that is no success is a failure. Redirects are not followed."""
+    """Post JSON; any status but success is a failure. Redirects are not followed."""
     body = json.dumps(message_of(notices, others), ensure_ascii=False).encode()
     headers = {"Content-Type": "application/json", "User-Agent": f"AAHCrawler/{__version__}"}
     if webhook.secret is not None:
@@ -93,13 +93,13 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def by_command(command: Sequence[str], notices: Sequence[Notice], others: int) -> None:
-    """Run a command, without a shell, with a line of JSON on its input; an exit code other than 0 is a failure."""
+    """Run a command, without a shell, with a line of JSON on its input; a non-zero exit code is a failure."""
     body = json.dumps(message_of(notices, others), ensure_ascii=False).encode() + b"\n"
     subprocess.run(list(command), input=body, stdout=subprocess.DEVNULL, timeout=_TIMEOUT, check=True)
 
 
 def ways_of(tell: Tell) -> Mapping[str, Way]:
-    """Return the ways that a schedule names."""
+    """Return the ways to notify that a schedule configures, by name."""
     ways: dict[str, Way] = {}
     if tell.mail is not None:
         ways["mail"] = partial(by_mail, tell.mail)
@@ -111,7 +111,7 @@ def ways_of(tell: Tell) -> Mapping[str, Way]:
 
 
 class Teller:
-    """Tells by all ways of a schedule, each for itself. It is called by any thread, and waits for nothing."""
+    """Sends notices by all configured ways, each independent of the others. Any thread may call it; it never blocks."""
 
     def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -122,7 +122,7 @@ class Teller:
         self._thread = threading.Thread(target=self._work, name="telling", daemon=True)
 
     def follow(self, tell: Tell) -> None:
-        """Go by what a schedule says from now on."""
+        """Use this configuration from now on."""
         with self._changed:
             self._of, every = frozenset(tell.of), tell.every.total_seconds()
             known = self._channels
@@ -130,7 +130,7 @@ class Teller:
             self._changed.notify()
 
     def __call__(self, notice: Notice) -> None:
-        """Tell of something, where it is among what people want to be told of."""
+        """Queue a notice, if people want notices of its occasion."""
         if notice.occasion not in self._of:
             return
         with self._changed:
@@ -140,7 +140,7 @@ class Teller:
 
     @contextmanager
     def working(self, last_seconds: float = 2 * _TIMEOUT) -> Iterator[None]:
-        """Tell as long as the ``with`` block runs, and for as many seconds longer as what waits may take."""
+        """Send notices while the context lasts; at its end, wait up to ``last_seconds`` for those still queued."""
         self._thread.start()
         try:
             yield
@@ -163,7 +163,7 @@ class Teller:
             channel.tell(notices, others, self._clock)
 
     def _next(self) -> tuple["_Channel | None", float | None]:
-        """Return the channel that is to tell now, or how long to wait for one; at the end none waits."""
+        """Return the channel that is to send now, or the seconds until one is; when stopping, no channel waits."""
         waiting = [each for each in self._channels.values() if each.waiting]
         now = self._clock()
         for each in waiting:
@@ -173,7 +173,7 @@ class Teller:
 
 
 class _Channel:
-    """One way, and what waits to be told by it."""
+    """One way, with the notices queued for it."""
 
     def __init__(self, name: str, way: Way, every: float, former: "_Channel | None") -> None:
         self.name = name
@@ -185,20 +185,20 @@ class _Channel:
         self.has_failed = False
 
     def add(self, notice: Notice) -> None:
-        """Have a notice wait; where too many do, it is counted."""
+        """Queue a notice; if the queue is full, only count it."""
         if len(self.waiting) < _MAX_WAITING:
             self.waiting.append(notice)
         else:
             self.others += 1
 
     def take(self) -> tuple[list[Notice], int]:
-        """Return what waits, as much as goes into one message, and how many others there are."""
+        """Remove the notices for one message from the queue; return them, and the number of those only counted."""
         told, others = self.waiting[:MAX_NOTICES], len(self.waiting[MAX_NOTICES:]) + self.others
         self.waiting, self.others = [], 0
         return told, others
 
     def tell(self, notices: Sequence[Notice], others: int, clock: Callable[[], float]) -> None:
-        """Tell; what fails waits again."""
+        """Send notices; if that fails, queue them again."""
         try:
             self._way(notices, others)
         except _FAILURES as error:

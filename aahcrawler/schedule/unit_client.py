@@ -1,4 +1,4 @@
-"""What a unit tells by its service, and how it is asked: sizes and times are bounded, and every value is checked."""
+"""Query other units by their services. Sizes and times are bounded, and every value is validated."""
 
 import logging
 import socket
@@ -37,13 +37,13 @@ Text = Annotated[str, Field(max_length=4096)]
 
 
 class Told(BaseModel):
-    """Something that a unit tells: what it has beyond these fields is passed over."""
+    """The base of a unit's reports; unknown fields are ignored."""
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
 
 class CapacityTold(Told):
-    """What a unit could still do by its plan: see ``Capacity``."""
+    """A unit's report of its free capacity; see ``Capacity``."""
 
     parallel: int = Field(ge=1, le=1000)
     load: Seconds
@@ -83,14 +83,14 @@ class HeldSite(Told):
 
 
 class HeldSitesTold(Told):
-    """A part of a unit's catalogue."""
+    """A part of the list of sites of which a unit holds captures."""
 
     sites: tuple[HeldSite, ...] = Field(max_length=_PAGE)
     next: Annotated[str, Field(max_length=400)] = ""
 
 
 class HeldVersions(Told):
-    """How many captures of a URL a crawl holds, the first and the last of them."""
+    """How many captures of a URL a crawl holds, and when the first and the last were made."""
 
     crawl: Name
     captures: Count
@@ -105,7 +105,7 @@ class VersionsTold(Told):
 
 
 class HeardCrawl(Told):
-    """A crawl of another unit as it told last: whether it is visited there, when last, and how long a visit takes."""
+    """A crawl of another unit in its latest report: whether it is visited, when last, and how long a visit takes."""
 
     is_visited: bool
     begun_at: AwareDatetime | None = None
@@ -120,18 +120,18 @@ class HeardSchedule(NamedTuple):
 
 
 class UnitError(Exception):
-    """A unit did not answer as it should; the message says how."""
+    """A unit did not respond as expected; the message says how."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitClient:
-    """Asks one unit. Each method raises ``UnitError``; it takes a bounded amount from the unit, and checks it."""
+    """Queries one unit. Each method raises ``UnitError``; the response is bounded and validated."""
 
     unit: Unit
     allow_private: bool = False
 
     def capacity(self) -> CapacityTold:
-        """Return what it could still do."""
+        """Return the unit's free capacity."""
         return self._asked("/v1/schedule/capacity", CapacityTold)
 
     def schedule(self, now: datetime, overdue: timedelta) -> HeardSchedule:

@@ -1,4 +1,4 @@
-"""What units tell, and a division of the schedule over them, as tables and JSON."""
+"""Reports of units, and a division of the schedule over them, as tables and JSON."""
 
 import json
 import sqlite3
@@ -43,7 +43,7 @@ _ALL_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class UnitRow:
-    """A unit: how it stands, how busy it is, and how many visits more a day it could make; None where not known."""
+    """A unit: its state, its load, and how many more visits a day it could make; None if unknown."""
 
     unit: str
     url: str
@@ -58,7 +58,7 @@ class UnitRow:
 
 @dataclass(frozen=True, slots=True)
 class HeldRow:
-    """What a crawl of a unit holds of a site or a URL, and where its TimeMap is."""
+    """The captures that a crawl of a unit holds of a site or URL, and the address of their TimeMap."""
 
     unit: str
     crawl: str = ""
@@ -74,14 +74,14 @@ Rows = Sequence[UnitRow] | Sequence[HeldRow]
 
 
 def units(listed: Units, heard: Heard, own: HeardUnit) -> Sequence[UnitRow]:
-    """Return the units as they have told; ``own`` is what this one tells of itself (``own_figures``)."""
+    """Return the units by their latest reports; ``own`` is the report of this unit (``own_figures``)."""
     return [_unit(listed, name, heard.units.get(name, HeardUnit()), own) for name in listed.units]
 
 
 def own_figures(schedule: Schedule, log: VisitLog, sharing: Sharing, now: datetime) -> HeardUnit:
-    """Return what this unit tells the others of itself: what it could still do by the plan of a week, and its crawls.
+    """Return the report of this unit: its free capacity by a plan for a week, and its crawls.
 
-    Crawls that are paused here, or that others visit, are not visited.
+    Crawls that are paused here, or that other units visit, count as not visited.
     """
     seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
     plan = planned(schedule, log, seconds, now, now + _WEEK, most=_MOST_VISITS, rhythm_of=sharing.rhythm)
@@ -112,7 +112,7 @@ def _unit(listed: Units, name: str, told: HeardUnit, own: HeardUnit) -> UnitRow:
 
 
 def catalogue(listed: Units) -> Sequence[HeldRow]:
-    """Ask the other units which sites they hold, since when; a unit that does not tell has a row with its problem."""
+    """Ask the other units for the sites that they hold; a unit that does not respond gets a row with its problem."""
 
     def sites(client: UnitClient) -> list[HeldSite]:
         return list(islice(client.sites(), _MOST_SITES))
@@ -128,9 +128,9 @@ def catalogue(listed: Units) -> Sequence[HeldRow]:
 
 
 def versions(listed: Units, url: str, own: Iterable[Path]) -> Sequence[HeldRow]:
-    """Return who holds captures of a URL: this unit in its ``own`` folders of crawls, and the others as they tell.
+    """Return which crawls hold captures of a URL: those in this unit's folders ``own``, and those of other units.
 
-    A unit that does not tell, and a folder that cannot be read, has a row with its problem.
+    A unit that does not respond, and a folder that cannot be read, gets a row with its problem.
     """
     named = canonicalize(url) or url
     clients = clients_of(listed)
@@ -168,11 +168,11 @@ def _own_versions(listed: Units, url: str, folder: Path) -> Iterator[HeldRow]:
 def proposed(
     schedule: Schedule, log: VisitLog, folders: CrawlFolders, listed: Units, heard: Heard, now: datetime
 ) -> Division:
-    """Propose a division by the weights that units have by how many crawls they run at once.
+    """Propose a division in which a unit's weight is the number of crawls that it runs at once.
 
-    Where one of them has never told that, the weights are those of the list for all: two scales are not to be mixed.
-    Visits are counted by the plan of a week as if one unit made all of them at once. How long they take is known by
-    the log of this unit, or else by what the first of the others tells.
+    If some unit never reported that number, the weights in the list are used for all units, since the two scales cannot
+    be mixed. Visits are counted by a plan for a week in which one unit makes all of them at once. Their durations come
+    from this unit's log, or else from the first other unit that reports one.
     """
     told = heard.units.values()
     seconds: dict[str, float | None] = {}
@@ -202,7 +202,7 @@ def proposed(
 
 
 def write(rows: Rows, out: TextIO, *, as_json: bool) -> None:
-    """Write rows a line each, with tabs between columns, or as JSON; times are in UTC."""
+    """Write rows as tab-separated lines or as JSON; times are in UTC."""
     if as_json:
         _write_json([asdict(each) for each in rows], out)
         return
@@ -216,7 +216,7 @@ def write(rows: Rows, out: TextIO, *, as_json: bool) -> None:
 
 
 def write_division(proposal: Division, listed: Units, heard: Heard, out: TextIO, *, as_json: bool) -> None:
-    """Write a division: each crawl, what each unit has to do, and the lines that the list of units is to have."""
+    """Write a division: the units of each crawl, the load of each unit, and the lines to put into the list of units."""
     if as_json:
         placed = [
             {**each._asdict(), "held_by": sorted(each.held_by), "moves_to": each.moves_to} for each in proposal.placed

@@ -1,7 +1,7 @@
-"""The units that watch sites together: installations with the same schedule, each of which visits its part of it.
+"""The units that share a schedule: installations of which each visits its part.
 
-The list lies beside the schedule, ``schedule-units.yaml`` for ``schedule.yaml``, and is the same on all machines but
-for ``name``. Which unit visits what follows from it alone (``division``), so that nobody has to agree on anything.
+The list lies beside the schedule (``schedule-units.yaml`` for ``schedule.yaml``) and is equal on all machines except
+for ``name``. It determines which unit visits what (``division``), so that units need no coordination.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ Origin = Annotated[HttpUrl, AfterValidator(_origin)]
 
 
 class Unit(Section):
-    """An installation: its service, a token with the role ``read``, and how much it is to visit against the others.
+    """An installation: its service, a token with the role ``read``, and its share of visits relative to the others.
 
-    ``replay`` is where its captures are shown, for links to its TimeMaps.
+    ``replay`` is the address of its replay, for links to TimeMaps.
     """
 
     url: Origin = Field(examples=["https://south.example.org"])
@@ -41,11 +41,11 @@ class Unit(Section):
 
 
 class Units(Section):
-    """The units of a schedule, and which of them this one is.
+    """The units of a schedule, and the name of this one.
 
-    What a unit was to visit is taken over once it has not answered for ``silent_after``. Crawls named in ``stand_by``
-    are visited by their first unit alone, for which the second stands by: their visits take so long that those of two
-    units would overlap. Units have public addresses and HTTPS, unless ``allow_private`` says otherwise.
+    When a unit has not responded for ``silent_after``, others visit its part. Crawls in ``stand_by`` are visited by
+    their first unit alone, and the second unit steps in on failure, since their visits take so long that those of two
+    units would overlap. Units must have public addresses and HTTPS unless ``allow_private`` is set.
     """
 
     name: FolderName = Field(examples=["north"])
@@ -70,12 +70,12 @@ class Units(Section):
 
     @property
     def others(self) -> Mapping[str, Unit]:
-        """The units but this one."""
+        """The units other than this one."""
         return {name: unit for name, unit in self.units.items() if name != self.name}
 
     @property
     def weights(self) -> Mapping[str, float]:
-        """How much each unit is to visit against the others."""
+        """The relative share of visits of each unit."""
         return {name: unit.weight for name, unit in self.units.items()}
 
     @classmethod
@@ -103,5 +103,5 @@ class Units(Section):
         return units
 
     def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Place a problem in the file."""
+        """Return a mistake at a field, with the line of that field."""
         return self._source.mistake(path, problem, advice)

@@ -1,7 +1,7 @@
-"""The log of a schedule: its crawls' visits, their attempts, and what people asked for, in one SQLite file.
+"""The log of a schedule: visits, attempts at them, and people's wishes, in one SQLite file.
 
-Rows are only ever added, each in a transaction that is on the disk when it returns. A visit without a row in ``ended``
-is under way, or was when whoever made it was killed.
+Rows are only added, each in a transaction that is on disk on return. A visit without a row in ``ended`` is in progress,
+or was interrupted by a kill of the scheduler.
 """
 
 import sqlite3
@@ -67,7 +67,7 @@ class Outcome(StrEnum):
 
 
 class Wish(StrEnum):
-    """What people ask of a schedule that runs."""
+    """What people can ask a running schedule to do."""
 
     NOW = "now"
     PAUSE = "pause"
@@ -78,9 +78,10 @@ class Wish(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the crawl of a visit found: its number, pages, how many of them changed, and the cost.
+    """What the crawl of a visit found: its number, its pages by change, and its cost.
 
-    Changes are those that its readers see (``Visit.matters``), or as ``crawl.json`` counts them where there is no log.
+    Changes are those that matter to readers (``Visit.matters``), or those of ``crawl.json`` if there is no log of
+    changes.
     """
 
     crawl: int = 0
@@ -94,15 +95,15 @@ class Found:
 
     @property
     def has_changed(self) -> bool | None:
-        """Whether anything changed since the visit before; None for a first crawl."""
+        """Whether anything changed since the former visit; None for a first crawl."""
         return None if self.crawl <= 1 else bool(self.new or self.changed or self.gone)
 
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A visit: ``due_at`` is None where somebody asked for it; else it stands for so many due ``moments``.
+    """A visit. ``due_at`` is None if somebody asked for it; otherwise it makes up for ``moments`` due moments.
 
-    ``was`` is the mark of the crawl that lay in ``folder`` when it began. ``outcome`` is None while it is under way.
+    ``was`` is the mark of the crawl that was in ``folder`` when the visit began. ``outcome`` is None until it ends.
     """
 
     number: int
@@ -120,7 +121,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An attempt at a visit that failed: when it ended, its exit code (below 0 a signal), and what it said last."""
+    """A failed attempt at a visit: when it ended, its exit code (negative for a signal), and its last output."""
 
     ended_at: datetime
     code: int
@@ -128,7 +129,7 @@ class Attempt:
 
 
 class VisitLog:
-    """The log in a file, which is made where there is none. It may be used by one thread at a time."""
+    """The log in a file, which is created if needed. Only one thread may use it at a time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -154,7 +155,7 @@ class VisitLog:
     @classmethod
     @contextmanager
     def opened(cls, path: Path) -> Iterator[Self]:
-        """Open it for the ``with`` block. Raise ``LogError``."""
+        """Open the log for the duration of the context. Raise ``LogError``."""
         log = cls(path)
         with closing(log):
             yield log
@@ -164,7 +165,7 @@ class VisitLog:
         self._base.close()
 
     def added_at(self, entries: Mapping[str, object], now: datetime) -> Mapping[str, datetime]:
-        """Return when each entry came into the schedule; those that are new do so now."""
+        """Return when each entry came into the schedule; new entries are recorded with ``now``."""
         with transaction(self._base):
             self._base.executemany(
                 "INSERT OR IGNORE INTO added VALUES (?, ?)", [(each, _text(now)) for each in entries]
@@ -176,7 +177,7 @@ class VisitLog:
         return {entry: _moment(at) for entry, at in self._base.execute("SELECT entry, at FROM added")}
 
     def past(self, entry: str, added_at: datetime) -> Past:
-        """Return what an entry's next due moment depends on; failed visits tell nothing of changes."""
+        """Return what an entry's next due moment depends on; a failed visit does not tell whether anything changed."""
         base = self._base
         last = base.execute("SELECT MAX(due_at) FROM visit WHERE entry = ?", (entry,)).fetchone()[0]
         # Every visit counts as one, but of years of hourly ones the last few hundred say all.
@@ -190,7 +191,7 @@ class VisitLog:
         )
 
     def begin(self, entry: str, due: Due | None, now: datetime, folder: Path, was: str) -> Visit:
-        """Note that a visit begins, before anything is done for it; it grants what somebody wanted."""
+        """Record the beginning of a visit, before its crawl is started; this fulfils wishes for a visit."""
         values = (entry, _text(due.at) if due else None, due.moments if due else 0, _text(now), str(folder), was)
         with transaction(self._base):
             added = self._base.execute(
@@ -200,7 +201,7 @@ class VisitLog:
         return self.visit(added.lastrowid or 0)
 
     def grant(self, entry: str, now: datetime) -> None:
-        """Note that what somebody wanted is granted by another attempt at a visit that has not ended."""
+        """Record that a wish for a visit is fulfilled by another attempt at an unfinished visit."""
         with transaction(self._base):
             self._grant(entry, now)
 
@@ -211,14 +212,14 @@ class VisitLog:
         )
 
     def attempted(self, visit: int, now: datetime, code: int, said: str) -> None:
-        """Note that an attempt at a visit failed."""
+        """Record a failed attempt at a visit."""
         with transaction(self._base):
             self._base.execute(
                 "INSERT INTO attempt (visit, ended_at, code, said) VALUES (?, ?, ?, ?)", (visit, _text(now), code, said)
             )
 
     def end(self, visit: int, now: datetime, outcome: Outcome, said: str, found: Found) -> Visit:
-        """Note how a visit ended."""
+        """Record the end of a visit; return the visit."""
         with transaction(self._base):
             self._base.execute(
                 f"INSERT INTO ended VALUES (?, ?, ?, ?{', ?' * 8})",  # noqa: S608 (placeholders)
@@ -227,17 +228,17 @@ class VisitLog:
         return self.visit(visit)
 
     def wish(self, kind: Wish, entry: str, now: datetime) -> int:
-        """Note what somebody asks for; return its number."""
+        """Record a wish; return its number."""
         with transaction(self._base):
             added = self._base.execute("INSERT INTO wish (at, kind, entry) VALUES (?, ?, ?)", (_text(now), kind, entry))
         return added.lastrowid or 0
 
     def wanted(self) -> frozenset[str]:
-        """Return the entries that somebody wants visited now."""
+        """Return the entries for which a visit is wished and not yet begun."""
         return frozenset(entry for (entry,) in self._base.execute(_WANTED))
 
     def paused(self) -> frozenset[str]:
-        """Return the entries that are paused; ``ALL`` among them where the whole schedule is."""
+        """Return the paused entries; ``ALL`` is among them if the whole schedule is paused."""
         rows = self._base.execute(
             "SELECT entry, kind, MAX(number) FROM wish WHERE kind IN ('pause', 'resume') GROUP BY entry"
         )
@@ -252,7 +253,7 @@ class VisitLog:
         return [_visit(row) for row in self._base.execute(f"{_VISITS} WHERE ended.visit IS NULL ORDER BY number")]
 
     def visits(self, entry: str = ALL, most: int = 50) -> list[Visit]:
-        """Return the last visits, of one entry or all, the newest first."""
+        """Return the latest visits of one entry, or of all, the newest first."""
         rows = self._base.execute(
             f"{_VISITS} WHERE entry = ? OR ? = '' ORDER BY number DESC LIMIT ?", (entry, entry, most)
         )
@@ -278,7 +279,7 @@ def _visit(row: sqlite3.Row) -> Visit:
 
 
 def _text(moment: datetime) -> str:
-    """Return a moment as the log has it, so that its order is that of time."""
+    """Return a time as the log stores it; such texts sort by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 

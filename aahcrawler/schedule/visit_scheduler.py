@@ -1,9 +1,9 @@
-"""Starts what is due, and sees it through: one visit for what was missed, none twice, whatever is killed meanwhile.
+"""Start due visits and complete them: missed ones are made up for once, and none is made twice, whatever is killed.
 
-A visit is noted before its crawl is started, with the mark of the crawl that lies in the folder. It was made once a
-crawl of another mark lies there that is over; until then its crawl is started again, and goes on where it stopped.
-Nothing else is believed, neither exit codes nor what this process remembers. ``look`` does all that is to be done at
-its moment, and may be called at any time.
+A visit is recorded before its crawl is started, with the mark of the crawl that is in the folder then. It is complete
+when the folder holds a finished crawl with another mark; until then the crawl is started again and resumes. Exit codes
+and the memory of this process are not relied on. ``look`` does everything that is to be done at its time, and may be
+called at any time.
 """
 
 import logging
@@ -49,9 +49,9 @@ _OCCASIONS: Final[Mapping[Outcome, Occasion]] = {
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What people are told of a crawl: the occasion, and what there is to say in words.
+    """A message to people about a crawl: the occasion, and a text.
 
-    ``outcome`` and ``found`` are those of a visit that ended.
+    ``outcome`` and ``found`` are those of a visit that has ended.
     """
 
     at: datetime
@@ -66,17 +66,17 @@ class Clock(Protocol):
     """Tells the time."""
 
     def now(self) -> datetime:
-        """Return the moment, in UTC."""
+        """Return the current time, in UTC."""
         ...
 
     def seconds_until(self, moment: datetime) -> float:
-        """Return after how many seconds of waiting it is that moment; below 0 where it was before."""
+        """Return the seconds to wait until a time; negative if it has passed."""
         ...
 
 
 @dataclass(slots=True)
 class _Open:
-    """A visit that has not ended: its process while it runs, and else from when on it is tried again."""
+    """A visit that has not ended: its process while it runs, else the time of the next attempt."""
 
     visit: Visit
     child: Child | None = None
@@ -86,7 +86,7 @@ class _Open:
 
 
 class Scheduler:
-    """A schedule at work. It is used by one thread."""
+    """Makes the visits of a schedule. Only one thread may use it."""
 
     def __init__(
         self,
@@ -99,9 +99,10 @@ class Scheduler:
         woken: Callable[[], None] = lambda: None,
         rhythm_of: RhythmOf = whole_rhythm,
     ) -> None:
-        """``tell`` must not wait; ``woken`` is called by another thread when there is something to look at.
+        """Take the schedule and its surroundings.
 
-        ``rhythm_of`` says when an entry is due here, where other units visit it as well.
+        ``tell`` must not block. Another thread calls ``woken`` when ``look`` has something to do. ``rhythm_of`` returns
+        when an entry is due at this unit, in case other units visit it, too.
         """
         self._folders = folders
         self._log = log
@@ -124,7 +125,7 @@ class Scheduler:
         self._take_up()
 
     def follow(self, schedule: Schedule) -> None:
-        """Go by a schedule from now on; crawls that run are not touched."""
+        """Use this schedule from now on; running crawls are not affected."""
         now = self._clock.now()
         self.schedule = schedule
         self._added = self._log.added_at(schedule.crawls, now)
@@ -135,7 +136,7 @@ class Scheduler:
         return rhythm.due(self._log.past(name, self._added[name]), now)
 
     def _take_up(self) -> None:
-        """Take up the visits that were under way when another process like this one ended."""
+        """Resume the visits that were in progress when the former scheduler ended."""
         now = self._clock.now()
         for visit in self._log.open_visits():
             child = self._crawls.running(visit.entry, visit.folder)
@@ -149,23 +150,23 @@ class Scheduler:
 
     @property
     def mistaken(self) -> Sequence[str]:
-        """The names of the entries of which no visit begins for mistakes in their definitions."""
+        """The entries that are not visited because of mistakes in their definitions."""
         return list(self._mistaken)
 
     @property
     def paused(self) -> frozenset[str]:
-        """The entries that are paused, ``ALL`` among them where the whole schedule is."""
+        """The paused entries; ``ALL`` is among them if the whole schedule is paused."""
         return self._log.paused()
 
     def end(self) -> None:
-        """Ask all crawls to end in good order, or at once where they were asked before; begin nothing more."""
+        """Begin no more visits, and ask all crawls to end in good order; if called again, at once."""
         self._ending = True
         for each in self._open.values():
             if each.child is not None:
                 each.child.end()
 
     def look(self) -> datetime | None:
-        """Do what is to be done now; return when something is due next, None where nothing is."""
+        """Do everything that is to be done now; return when something is due next, None if nothing is."""
         now = self._clock.now()
         for name, each in list(self._open.items()):
             self._look_at(name, each, now)
@@ -192,7 +193,7 @@ class Scheduler:
                 yield found.again_at
 
     def _to_begin(self, now: datetime, paused: frozenset[str], wanted: frozenset[str]) -> list[str]:
-        """Return the entries to be visited now: those that somebody wants, then as they are due."""
+        """Return the entries to visit now: those wished for, then those due, by due moment."""
         found = []
         for name, due in self._due.items():
             each = self._open.get(name)
@@ -205,7 +206,7 @@ class Scheduler:
         return [name for *_, name in sorted(found)]
 
     def _visit(self, name: str, now: datetime) -> None:
-        """Begin a visit, or try one again that failed."""
+        """Begin a visit, or retry one that failed."""
         entry = self.schedule.crawls[name]
         stamp = self._folders.stamp(entry)
         try:
@@ -242,7 +243,10 @@ class Scheduler:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
 
     def _with_budget(self, name: str, entry: Entry) -> Entry:
-        """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
+        """Return an entry with its share of the schedule's budget.
+
+        The shares follow from the demands that all crawls recorded when they last began.
+        """
         total = self.schedule.budget
         if total is None or entry.pages is None or entry.pages.budget is not None:
             return entry
@@ -259,7 +263,7 @@ class Scheduler:
         return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
 
     def _forget_mended(self) -> None:
-        """Wait no longer for definitions that had mistakes, and whose files have changed since."""
+        """Retry entries whose definitions had mistakes and have since been changed."""
         for name, stamp in list(self._mistaken_stamps.items()):
             entry = self.schedule.crawls.get(name)
             if entry is None or self._folders.stamp(entry) != stamp:
@@ -267,7 +271,7 @@ class Scheduler:
                 self._not_before.pop(name, None)
 
     def _postpone_mistaken(self, name: str, now: datetime, mistakes: str) -> None:
-        """Look at a definition again later that has mistakes; tell of each once. What is due stays so."""
+        """Retry an entry whose definition has mistakes later; notify people once of each mistake. It stays due."""
         self._not_before[name] = now + MISTAKEN
         if self._mistaken.get(name) != mistakes:
             self._mistaken[name] = mistakes
@@ -282,7 +286,7 @@ class Scheduler:
         return visit
 
     def _tell_of_length(self, name: str, now: datetime, within: timedelta, *, keeps_to_it: bool) -> None:
-        """Say how long a visit takes, and once that it takes longer than its rhythm allows, until it does not."""
+        """Log how long a visit takes; notify once if that exceeds its rhythm, until it fits again."""
         if keeps_to_it:
             self._tell_once_of_length(name, now, "all of it does not fit before it is due again", _IN_TURN)
             return
@@ -308,14 +312,14 @@ class Scheduler:
         return told.is_over and told.mark != visit.was
 
     def _conclude(self, name: str, each: _Open, now: datetime, told: CrawlTold, code: int = 0) -> None:
-        """End a visit that was made."""
+        """Record the end of a completed visit."""
         lacks = code == SEED_GAVE_NOTHING or told.lacks_a_seed
         outcome = Outcome.ATTENTION if lacks else Outcome.ENDED
         said = "\n".join(filter(None, (told.seeds_in_words, each.said))) if lacks else ""
         self._end(name, each, now, outcome, told, said)
 
     def _look_at(self, name: str, each: _Open, now: datetime) -> None:
-        """See how an open visit stands."""
+        """Check an open visit and do what its state requires."""
         if name not in self.schedule.crawls and each.child is None:
             self._end(name, each, now, Outcome.DROPPED, CrawlTold())
             return
@@ -344,7 +348,10 @@ class Scheduler:
             self._tell(Notice(now, name, "attention", f"its crawl waits: {told.reason}"))
 
     def _failed(self, name: str, each: _Open, now: datetime, code: int, said: str) -> None:
-        """Try again later, ever later; give the visit up after so many failures, or one where the last was given up."""
+        """Retry a visit with growing delays.
+
+        Give it up after ``attempts`` failures, or after one if the last was given up.
+        """
         self._log.attempted(each.visit.number, now, code, said)
         failures = len(self._log.attempts(each.visit.number))
         before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
@@ -371,7 +378,7 @@ class Scheduler:
             self._tell_of_end(visit, now, was_failing=was_failing)
 
     def _tell_of_end(self, visit: Visit, now: datetime, *, was_failing: bool) -> None:
-        """Tell of a visit that ended; of one more that failed nobody is told."""
+        """Notify people of the end of a visit, but not of repeated failures."""
         outcome, found = visit.outcome, visit.found
         if outcome is None or (outcome is Outcome.FAILED and was_failing):
             return

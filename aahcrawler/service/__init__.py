@@ -1,1 +1,1 @@
-"""The web service for scored URLs: external analysers, and other instances, speak to crawls here."""
+"""The web service and the cockpit: programs post scored URLs and query crawls, people watch and steer them."""

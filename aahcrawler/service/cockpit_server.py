@@ -1,4 +1,4 @@
-"""Runs the process of the cockpit: the names it is reached by, the code that its terminal shows, and listening."""
+"""Run the cockpit's server process: its host names, the code shown in the terminal, and its sockets."""
 
 import asyncio
 import errno
@@ -46,7 +46,7 @@ REPLAY_HOST: Final = "localhost"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The origins by which a proxy makes cockpit and archived pages known; empty where there is none."""
+    """The origins under which a proxy publishes cockpit and archived pages; empty without a proxy."""
 
     cockpit: str = ""
     replay: str = ""
@@ -61,11 +61,10 @@ def serve_cockpit(
     counts_unfound: bool = False,
     schedule: Path | None = None,
 ) -> None:
-    """Serve the cockpit until the process is told to end. ``say`` is told its address, and each one-time code.
+    """Serve the cockpit until the process is told to end. ``say`` is called with its address and each one-time code.
 
-    With ``counts_unfound`` what several readers search for and do not find is counted, without them. ``schedule`` is
-    the file of a schedule that is shown. Raise ``RefusedToServeError`` where it cannot be listened on, or would not be
-    safe.
+    With ``counts_unfound``, searches without results that several readers make are counted anonymously. ``schedule`` is
+    the file of a schedule to show. Raise ``RefusedToServeError`` if it cannot listen, or would not be safe.
     """
     settings = prepare(places, listening, makes_folder=True)
     unfound = _unfound(settings.catalog.place_for_new()) if counts_unfound else None
@@ -97,9 +96,9 @@ def _unfound(place: Path | None) -> UnfoundSearches:
 
 
 def assembled(settings: ServiceSettings, instruments: Instruments, names: Names, sign_in: SignIn) -> ASGIApp:
-    """Return the cockpit with the JSON interface and the replay, all three of which share the crawls.
+    """Return the cockpit with JSON interface and replay, which share the crawls.
 
-    Without tokens the JSON interface lets nobody in: it would be a way around the code.
+    Without tokens, the JSON interface admits nobody, since it would bypass the code.
     """
     door = ReplayAccess.new(names.cockpit, is_open=sign_in.is_open)
     tokens = settings.tokens or Tokens.bare(secrets.token_urlsafe(32))
@@ -118,7 +117,7 @@ def assembled(settings: ServiceSettings, instruments: Instruments, names: Names,
 
 
 def names_of(listening: Listening, published: Published) -> Names:
-    """Return the origins of cockpit and replay. Raise ``RefusedToServeError`` where they would share their cookies."""
+    """Return the origins of cockpit and replay. Raise ``RefusedToServeError`` if they would share cookies."""
     if published.cockpit or published.replay:
         origins = [_origin(text) for text in (published.cockpit, published.replay)]
     elif is_loopback(listening.host) and listening.host != REPLAY_HOST:
@@ -152,7 +151,7 @@ def _origin(text: str) -> str:
 
 @contextmanager
 def _bound(listening: Listening) -> Iterator[Sequence[socket.socket]]:
-    """Lend the sockets to listen on. On loopback it is both families: browsers take either for ``localhost``."""
+    """Lend the listening sockets; on loopback both address families, as browsers use either for ``localhost``."""
     host = listening.host.strip("[]")
     opened: list[socket.socket] = []
     try:
@@ -169,7 +168,7 @@ def _bound(listening: Listening) -> Iterator[Sequence[socket.socket]]:
 
 
 class _NoFamilyError(Exception):
-    """Raised where this machine has no addresses of a family."""
+    """The machine has no addresses of a protocol family."""
 
 
 def _listening(host: str, port: int) -> socket.socket:

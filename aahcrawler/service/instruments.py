@@ -1,4 +1,4 @@
-"""What a service shows crawls with and steers them by: one of each, which pages and the JSON interface share."""
+"""The objects by which a service shows and steers crawls, shared by pages and the JSON interface."""
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,10 +19,7 @@ from aahcrawler.service.views.sparql_answers import SparqlProcess
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """The crawls, what each is doing now and as it happens, the indexes of what they captured, stores, and the helm.
-
-    They may be used by several threads at once.
-    """
+    """The registry of crawls, their states and events, the indexes of their contents, and steering. Thread-safe."""
 
     reach: CrawlRegistry
     states: CrawlStates
@@ -50,7 +47,7 @@ class Instruments:
         unfound: UnfoundSearches | None = None,
         schedule: Path | None = None,
     ) -> "Instruments":
-        """Return the instruments for the crawls within reach."""
+        """Build the instruments for the crawls in a registry."""
         states = CrawlStates(reach)
         return cls(
             reach,
@@ -65,12 +62,12 @@ class Instruments:
         )
 
     def forget(self, folder: Path) -> None:
-        """Let go of the indexes of a folder that is about to be deleted."""
+        """Close the indexes of a folder that is about to be deleted."""
         self.indexes.forget(folder)
         self.search.forget(folder)
 
     def close(self) -> None:
-        """End what is under way, and let go of every connection."""
+        """Cancel running work, and close all connections."""
         self.live.close()
         self.endings.close()
         self.collected.close()

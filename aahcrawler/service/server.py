@@ -1,4 +1,4 @@
-"""Runs the process of the service: listening, logging, ending."""
+"""Run the service's process: listening, logging, ending."""
 
 import asyncio
 import logging
@@ -37,15 +37,15 @@ _LOG = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 class RefusedToServeError(Exception):
-    """Raised where the service does not start; the message tells cause and remedy."""
+    """The service does not start; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """The IP address or host name to listen on, the file that holds tokens, if there is one, and a caller's rate.
+    """The address to listen on, the file with tokens, if any, and the rate limit of a caller.
 
-    ``rate`` is in requests a second; 0 is no bound. ``log`` is the file in which acts are noted, None for the one
-    beside the crawls.
+    ``rate`` is in requests a second, 0 for no limit. ``log`` is the log file of acts, None for the one beside the
+    crawls.
     """
 
     host: str = HOST
@@ -56,10 +56,10 @@ class Listening:
 
 
 def serve(places: Sequence[Path], listening: Listening, schedule: Path | None = None) -> None:
-    """Serve the crawls in ``places`` until the process is told to end; requests in progress are then answered.
+    """Serve the crawls in ``places`` until the process is told to end; requests in progress are then completed.
 
-    ``schedule`` is the file of a schedule that is shown, and changed by those who may. Raise ``RefusedToServeError``
-    where a place is not a crawl's, where other machines could ask without a token, or where that cannot be listened on.
+    ``schedule`` is the file of a schedule to show, which operators may change. Raise ``RefusedToServeError`` if a place
+    holds no crawls, if other machines could connect without a token, or if it cannot listen.
     """
     settings = prepare(places, listening, makes_folder=schedule is not None)
     log_to_terminal()
@@ -80,7 +80,7 @@ def log_to_terminal() -> None:
 
 
 def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) -> uvicorn.Config:
-    """Return how HTTP is spoken. Clients are those who connect, whatever a request says of whom it is forwarded for."""
+    """Return the HTTP server's configuration. Forwarding header fields are ignored: the client is whoever connects."""
     return uvicorn.Config(
         app,
         host=listening.host.removeprefix("[").removesuffix("]"),
@@ -98,10 +98,10 @@ def server_config(app: ASGIApp, listening: Listening, heads: UnfinishedHeads) ->
 
 
 def prepare(places: Sequence[Path], listening: Listening, *, makes_folder: bool = False) -> ServiceSettings:
-    """Check the settings, and read the tokens. Raise ``RefusedToServeError``.
+    """Check the settings and read the tokens. Raise ``RefusedToServeError``.
 
-    Without places it is the folder ``crawls``, which need not be there where a shared server knows the crawls, and is
-    made with ``makes_folder``.
+    Without places, the folder ``crawls`` is used. It is created with ``makes_folder``, and may be missing if a shared
+    server knows the crawls.
     """
     shared = os.environ.get(REDIS_URL) or None
     if not places:
@@ -127,13 +127,13 @@ def prepare(places: Sequence[Path], listening: Listening, *, makes_folder: bool 
 
 
 class Server(QuietServer):
-    """A server that ends streams of live events when it is told to end."""
+    """A server that ends event streams when it is told to end."""
 
     def __init__(self, config: uvicorn.Config, live: LiveFeed) -> None:
         super().__init__(config)
         self._live = live
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
-        """End streams of live events, which would go on, and then answer what is under way."""
+        """End event streams, which would not end by themselves, then complete requests in progress."""
         self._live.end()
         await super().shutdown(sockets)

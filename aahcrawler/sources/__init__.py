@@ -1,1 +1,1 @@
-"""Where captures come from beside the live web: archives that lie here, CDX servers, Memento (RFC 7089)."""
+"""Sources of captures besides the live web: local archives, CDX servers, Memento (RFC 7089)."""

@@ -1,4 +1,4 @@
-"""Asks archives over the network: one request at a time, a delay apart, less and less where they fail."""
+"""An HTTP client for archives: one request at a time with a delay, and ever fewer requests to an archive that fails."""
 
 import asyncio
 from collections import Counter
@@ -44,11 +44,11 @@ Pause = Callable[[float], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Health:
-    """How an archive fares: failures in a row, and until when it is asked nothing, by the clock.
+    """The state of an archive: its failures in a row, and until when it rests, that is, gets no requests.
 
-    ``latency`` and ``deviation`` are the mean seconds until an answer begins, and how far answers are from it.
-    ``late`` and ``late_until`` are the same for letting one wait: until then it is asked once others have nothing.
-    ``distrusted`` counts the answers in a row that were none by its protocol.
+    ``latency`` and ``deviation`` are the mean time until a response begins, in seconds, and the mean deviation from it.
+    ``late`` and ``late_until`` are the same as ``failures`` and ``rests_until``, for slowness: a late archive is asked
+    after all others. ``distrusted`` counts responses in a row that broke the archive's protocol.
     """
 
     has_answered: bool = False
@@ -65,16 +65,16 @@ class _Health:
 
     @property
     def patience(self) -> float:
-        """Seconds that it has for the beginning of an answer while there are others: by its own latencies, as in TCP.
+        """Seconds to wait for the beginning of a response while other archives can be asked.
 
-        See RFC 6298, section 2.
+        It follows from the archive's latencies as TCP's retransmission timeout does (RFC 6298, section 2).
         """
         if not self.has_answered:
             return FIRST_LATENESS
         return min(LATENESS, max(FIRST_LATENESS, self.latency + 4 * self.deviation))
 
     def note_latency(self, seconds: float) -> None:
-        """Note how long an answer took to begin."""
+        """Record how long a response took to begin."""
         if not self.latency:
             self.latency, self.deviation = seconds, seconds / 2
         else:
@@ -83,18 +83,18 @@ class _Health:
 
     @property
     def may_answer(self) -> bool:
-        """Whether it has answered before, or not failed yet."""
+        """Whether the archive has responded before, or has not failed yet."""
         return self.has_answered or not self.failures
 
 
 class ArchiveClient:
-    """A client of archives. Each is asked one thing at a time, by the definition's delay, its Retry-After obeyed.
+    """A client for archives.
 
-    One that fails, or says that it has too much to do, is left alone for a while, in which ``SourceError`` tells so at
-    once. Where there are others to be asked, one that lets one wait is left with ``LateError``, at once for a while;
-    what it answers after all tells how it fares. ``pause`` waits between requests and may raise where the crawl ends;
-    ``ending`` is set then. ``robots.txt`` is not asked for: a person names archives, and what is asked for is made for
-    programs.
+    Each archive gets one request at a time, with the definition's delay, and Retry-After is obeyed. An archive that
+    fails, or says that it is overloaded, rests for a while, during which a request raises ``SourceError`` at once. A
+    slow archive raises ``LateError`` if others can be asked; its late response is still used to judge its health.
+    ``pause`` waits between requests and may raise when the crawl ends; ``ending`` is set then. robots.txt is not
+    requested: a person has named the archives, and their interfaces are made for programs.
     """
 
     def __init__(
@@ -123,11 +123,12 @@ class ArchiveClient:
         wanted: Callable[[int, Sequence[tuple[str, str]]], bool] | None = None,
         is_patient: bool = True,
     ) -> WireResponse:
-        """Return the answer of an archive to a request, of which the caller closes the exchange.
+        """Return an archive's response to a request; the caller closes its exchange.
 
-        ``most`` bounds the body; ``wanted`` says by its head whether that is wanted at all. Raise ``SourceError`` where
-        there is no answer, or one that there is too much to do; an archived answer is given whatever its status. Raise
-        ``LateError`` where it does not begin soon, and whoever asks is not patient.
+        ``most`` limits the body in bytes. ``wanted`` decides by status and header fields whether the body is read.
+        Raise ``SourceError`` if there is no response, or it says that the archive is overloaded; an archived response
+        is returned whatever its status. Raise ``LateError`` if the response does not begin soon and ``is_patient`` is
+        False.
         """
         archive, health = urlsplit(url).netloc, self._health.setdefault(queue_of(url), _Health())
         self._refuse(archive, health, is_patient=is_patient)
@@ -161,22 +162,22 @@ class ArchiveClient:
                 health.turn.release()
 
     def distrust(self, url: str) -> None:
-        """Note that an archive does not speak its protocol, or cannot be believed: it is asked less and less."""
+        """Record that an archive broke its protocol or gave impossible information; it rests ever longer."""
         health = self._health.setdefault(queue_of(url), _Health())
         health.distrusted += 1
         self._fail(health, min(MAX_REST, FIRST_REST * 2.0 ** min(health.distrusted - 1, 10)))
 
     def trust(self, url: str) -> None:
-        """Note that an archive has given something of use."""
+        """Record that an archive gave something useful."""
         self._health.setdefault(queue_of(url), _Health()).distrusted = 0
 
     def note(self, error: SourceError | None) -> None:
-        """Count trouble that nobody else is told of; None is none."""
+        """Count an error that is not reported otherwise; None is ignored."""
         if error is not None:
             self._counts[f"{TROUBLE}:{error.archive}: {error.reason}"] += 1
 
     def take_counts(self) -> Mapping[str, int]:
-        """Return what there is to be counted since the last call."""
+        """Return the counts since the last call."""
         counts, self._counts = self._counts, Counter()
         return counts
 
@@ -188,7 +189,7 @@ class ArchiveClient:
         await self._client.close()
 
     async def _is_late(self, asked: asyncio.Task[WireResponse], begun: asyncio.Event, health: _Health) -> bool:
-        """Return whether an archive lets one wait for the beginning of its answer, and note so."""
+        """Wait for the beginning of a response; return whether it is late, and record that."""
         waiting = asyncio.create_task(begun.wait())
         try:
             done, _ = await asyncio.wait({asked, waiting}, timeout=health.patience, return_when=asyncio.FIRST_COMPLETED)
@@ -200,14 +201,14 @@ class ArchiveClient:
         return not done
 
     def _answered_late(self, health: _Health, asked: asyncio.Task[WireResponse]) -> None:
-        """Let others ask an archive that somebody has left; what it answered to that is not wanted any more."""
+        """Drop a response that nobody waits for any more, and let the archive be asked again."""
         self._left.discard(asked)
         health.turn.release()
         if not asked.cancelled() and asked.exception() is None:
             asked.result().exchange.close()
 
     async def _asked(self, request: WireRequest, archive: str, health: _Health) -> WireResponse:
-        """Return the answer to a request, and note how the archive fares. Raise ``SourceError``."""
+        """Return the response to a request, and record how the archive fares. Raise ``SourceError``."""
         url = request.url
         answer = await self._fetched(request, archive, health)
         self._counts.update({REQUESTS: 1, BYTES: answer.exchange.response_size})
@@ -251,7 +252,7 @@ class ArchiveClient:
             self._politeness.fetch_ended(request.url)
 
     async def _unless_ending(self, exchange: Exchange | None) -> None:
-        """Raise what ``pause`` raises when the crawl ends: what came then says nothing of the archive."""
+        """Raise what ``pause`` raises if the crawl is ending, as a response then says nothing about the archive."""
         try:
             await self.pause(0.0)
         except BaseException:
@@ -260,10 +261,9 @@ class ArchiveClient:
             raise
 
     def _refuse(self, archive: str, health: _Health, *, is_patient: bool, is_its_turn: bool = False) -> None:
-        """Raise ``SourceError`` while an archive rests, or while somebody else tries whether it is well again.
+        """Raise ``SourceError`` while an archive rests, or while another request tests whether it has recovered.
 
-        Raise ``LateError`` while it is late, unless whoever asks is patient, and it may answer: it has before, or has
-        not failed yet.
+        Raise ``LateError`` while it is late, unless the caller is patient and the archive may answer (``may_answer``).
         """
         left = health.rests_until - self._clock()
         is_tried = health.failures and not health.is_busy and not is_its_turn and health.turn.locked()
@@ -290,13 +290,13 @@ class ArchiveClient:
 
 
 def is_memento(answer: WireResponse) -> bool:
-    """Return whether an answer says of itself that it is a memento."""
+    """Return whether a response declares itself a memento."""
     return bool(Headers(answer.headers).get("Memento-Datetime"))
 
 
 def is_refused(answer: WireResponse) -> bool:
-    """Return whether an archive has nothing to say of one URL: it is blocked there, or not to be had.
+    """Return whether an archive refuses a single URL, which is blocked or unavailable there.
 
-    That tells nothing of the archive's other URLs.
+    This says nothing about the archive's other URLs.
     """
     return 400 <= answer.status < 500 and not is_memento(answer)

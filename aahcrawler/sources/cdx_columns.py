@@ -1,4 +1,4 @@
-"""The lines of CDX and CDXJ, of servers and in files: what their columns are."""
+"""The columns of CDX and CDXJ lines, from servers and in files."""
 
 import json
 import re
@@ -28,7 +28,7 @@ _LEGEND: Final = re.compile(r"\s?CDX((?: [A-Za-z])+)\s*")
 
 
 def legend(line: str) -> Sequence[str] | None:
-    """Return the names of the columns that the first line of a CDX file gives; None for any other line.
+    """Return the column names given by the first line of a CDX file; None for any other line.
 
     >>> legend(" CDX N b a m s k r M S V g")[:3]
     ['urlkey', 'timestamp', 'url']
@@ -38,7 +38,7 @@ def legend(line: str) -> Sequence[str] | None:
 
 
 def fields_of(line: str, named: Sequence[str]) -> Mapping[str, Any]:
-    """Return the named fields of a line: JSON, CDXJ, or columns, ``named`` so where their names are known."""
+    """Return the fields of a line by name: a JSON object, CDXJ, or columns, named by ``named`` if that is not empty."""
     written = re.fullmatch(r"(?:(\S+) (\d{1,14}) )?(\{.*\})\s*", line)
     if written is not None:
         with suppress(ValueError, RecursionError):

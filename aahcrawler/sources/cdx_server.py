@@ -1,4 +1,4 @@
-"""A source that lists its captures by a CDX server: pywb, OpenWayback, the Wayback Machine, Common Crawl."""
+"""A source whose captures a CDX server lists: pywb, OpenWayback, the Wayback Machine, Common Crawl."""
 
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -45,12 +45,12 @@ _PARTS_OF_UNKNOWN_LENGTH: Final = (1 << 18, 1 << 23)
 
 
 class NoListingError(Exception):
-    """A text is no listing of captures."""
+    """A text is no list of captures."""
 
 
 @dataclass(frozen=True, slots=True)
 class CdxLine:
-    """A capture as a CDX server lists it. ``status`` is 0, ``offset`` and ``length`` are -1 where they are not told.
+    """A capture listed by a CDX server. An unknown ``status`` is 0, an unknown ``offset`` or ``length`` -1.
 
     ``digest`` is that of the payload, without the name of its algorithm.
     """
@@ -67,7 +67,7 @@ class CdxLine:
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> "CdxLine | None":
-        """Return the capture of named fields; None where they name no URL or no moment."""
+        """Build a capture from fields by name; return None if URL or time is missing."""
         named = {_OTHER_NAMES.get(str(name), str(name)): str(value) for name, value in fields.items()}
         stamp, url = named.get("timestamp", ""), named.get("url", "")
         try:
@@ -87,9 +87,9 @@ def _number(text: str) -> int:
 
 
 def read_listing(text: str) -> Iterator[CdxLine]:
-    """Yield the captures of a listing in any of the formats of CDX servers; lines that cannot be read are left out.
+    """Yield the captures of a list in any format of CDX servers; unreadable lines are skipped.
 
-    Raise ``NoListingError`` where it is something else.
+    Raise ``NoListingError`` for any other text.
 
     >>> [line.stamp for line in read_listing("test,a)/ 20130605100000 http://a.test/ text/html 200 ABC 100")]
     ['20130605100000']
@@ -112,7 +112,7 @@ def _lines(text: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _rows(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a table in JSON, whose first row names the columns, or of a list of objects."""
+    """Yield the rows of a JSON table, whose first row has the column names, or of a list of objects."""
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -129,7 +129,7 @@ def _rows(text: str) -> Iterator[Mapping[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class CdxSource:
-    """Takes captures that a CDX server lists: from the replay beside it, or as records out of WARC files."""
+    """Takes captures that a CDX server lists, from the server's replay or as records from WARC files."""
 
     name: str
     _given: CdxServer
@@ -156,7 +156,7 @@ class CdxSource:
         return [line.date for line in _shown(await self._listed(url, Demand(MAX_LISTING)), url)]
 
     def close(self) -> None:
-        """Nothing is open between two requests."""
+        """Do nothing: no connection is kept between requests."""
 
     async def _listed(self, url: str, demand: Demand) -> Sequence[CdxLine]:
         server = self._given.server
@@ -204,7 +204,7 @@ class CdxSource:
         return measured(replace(exchange, memento=memento))
 
     async def _original(self, revisit: Header, line: CdxLine, demand: Demand) -> Exchange | None:
-        """Return what a revisit shows again: the capture that it names, else one before it with the same payload."""
+        """Return the capture to which a revisit refers: the one it names, else an earlier one with the same payload."""
         url = revisit.get("WARC-Refers-To-Target-URI").strip("<>") or line.url
         date = record_date(revisit.get("WARC-Refers-To-Date")) or line.date
         digest = unlabelled_digest(revisit.get("WARC-Payload-Digest"))
@@ -227,7 +227,7 @@ class CdxSource:
         return urljoin(files if files.endswith("/") else f"{files}/", line.file)
 
     async def _record(self, line: CdxLine, demand: Demand) -> tuple[Header, Exchange] | None:
-        """Return the head of the record at a place of a WARC file, and its capture; None where it holds none."""
+        """Return header and capture of the WARC record at a line's offset; None if it holds no capture."""
         address = self._address(line)
         archive = urlsplit(address).netloc
         lengths = (line.length,) if line.length > 0 else _PARTS_OF_UNKNOWN_LENGTH
@@ -249,7 +249,7 @@ class CdxSource:
         return None
 
     async def _part(self, address: str, offset: int, length: int, demand: Demand) -> bytes:
-        """Return a part of a file. Raise ``SourceError`` where it cannot be had."""
+        """Return a byte range of a file. Raise ``SourceError`` if it cannot be had."""
         answer = await self._remote.client.get(
             address,
             headers={"Range": f"bytes={offset}-{offset + length - 1}", "Accept-Encoding": "identity"},

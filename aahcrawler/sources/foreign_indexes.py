@@ -1,6 +1,6 @@
-"""Indexes of WARC files that other programs made: sorted CDX and CDXJ files, and ZipNum clusters of them.
+"""WARC indexes made by other programs: sorted CDX and CDXJ files, and ZipNum clusters of them.
 
-A ZipNum cluster has its lines in gzip members of some thousand each, which ``cluster.idx`` lists by their first line
+A ZipNum cluster stores its lines in gzip members of some thousand lines; ``cluster.idx`` lists the first line of each
 (https://pywb.readthedocs.io/en/latest/manual/indexing.html#zipnum-sharded-index).
 """
 
@@ -33,9 +33,10 @@ _REMEDY: Final = "sort it by its bytes: LC_ALL=C sort -u"
 
 @dataclass(frozen=True, slots=True)
 class ForeignIndex:
-    """Lines of an index in the form of our own, by SURT; the columns of plain lines are ``named`` where that is known.
+    """The lines of a foreign index, converted to the form of our own index, with SURT keys.
 
-    With ``has_urls`` the keys of its lines are URLs without scheme, as old CDX files have them, in the place of SURT.
+    ``named`` are the columns of plain lines, if known. With ``has_urls``, the index's keys are URLs without scheme, as
+    in old CDX files, instead of SURT.
     """
 
     lines: Lines
@@ -69,7 +70,7 @@ class ForeignIndex:
 
 
 class _Pointer(NamedTuple):
-    """Where a block of a cluster is."""
+    """The place of a block of a cluster: file, offset and length."""
 
     part: str
     offset: int
@@ -77,7 +78,7 @@ class _Pointer(NamedTuple):
 
 
 class ClusterLines:
-    """The lines of a ZipNum cluster. Blocks that cannot be read raise ``OSError``."""
+    """The lines of a ZipNum cluster. A block that cannot be read raises ``OSError``."""
 
     def __init__(self, path: Path) -> None:
         self._index = SortedLines(path)
@@ -126,7 +127,7 @@ def _pointer(line: bytes) -> _Pointer:
 
 
 def _locations(cluster: Path) -> dict[str, Path]:
-    """Return the paths of a cluster's parts that its file of locations names; an empty name stands for the folder."""
+    """Return the paths of a cluster's parts from its ``.loc`` file; the empty name stands for the folder."""
     found = {"": cluster.parent}
     names = cluster.with_suffix(LOCATIONS)
     if names.exists():
@@ -139,12 +140,12 @@ def _locations(cluster: Path) -> dict[str, Path]:
 
 
 def is_index(path: Path) -> bool:
-    """Return whether a path is that of an index by its name."""
+    """Return whether a path has the name of an index."""
     return path.name.lower().endswith((*CDX, CLUSTER, *PACKED))
 
 
 def indexes_in(folder: Path) -> Sequence[Path]:
-    """Return the indexes of other programs in a crawl-like folder's ``indexes``; our own are left out."""
+    """Return the foreign indexes in a folder's ``indexes``, without our own."""
     if not folder.is_dir():
         return ()
     own = (INDEX, f".{WARC}.cdxj")
@@ -154,13 +155,13 @@ def indexes_in(folder: Path) -> Sequence[Path]:
 
 
 def files_of(index: Path) -> Path:
-    """Return where the WARC files of an index are: beside it, or in ``archive`` beside its folder, as pywb has them."""
+    """Return the folder of an index's WARC files: its own, or ``archive`` beside it, as pywb has them."""
     beside = index.parent.parent / ARCHIVE
     return beside if beside.is_dir() else index.parent
 
 
 def open_index(path: Path) -> ForeignIndex:
-    """Open an index of another program. Raise ``ArchiveFolderError`` where it cannot be looked up."""
+    """Open a foreign index. Raise ``ArchiveFolderError`` if it cannot be searched."""
     if path.name.lower().endswith(PACKED):
         problem = "is packed as a whole, so that nothing can be looked up in it"
         raise ArchiveFolderError(f"{path}: {problem}; unpack it, or name the cluster.idx of a ZipNum cluster")
@@ -186,7 +187,7 @@ def _has_urls(line: bytes, named: Sequence[str]) -> bool:
 
 
 def _is_sorted(file: BinaryIO) -> bool:
-    """Return whether lines from all over a file are in the order of their bytes."""
+    """Return whether a sample of lines from all over a file is in byte order."""
     size = file.seek(0, 2)
     last = b""
     for place in range(0, size, max(1, size // _SAMPLES)):

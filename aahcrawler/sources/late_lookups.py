@@ -1,4 +1,4 @@
-"""Look-ups in archives that let one wait: they go on by themselves while a crawl asks others."""
+"""Look-ups in slow archives, which go on in the background while a crawl asks others."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -23,7 +23,7 @@ MAX_HELD: Final = 64
 
 @dataclass(slots=True, eq=False)
 class _Lookup:
-    """A URL that one source is asked for: what it has, beginning with ``first``, or why it cannot tell."""
+    """The look-up of a URL in one source: its captures, beginning with ``first``, or the ``error`` that ended it."""
 
     url: str
     source: Source
@@ -35,7 +35,7 @@ class _Lookup:
     has_ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def close(self) -> None:
-        """Give up what was had and is not taken."""
+        """Close the captures that nobody took."""
         self.is_wanted = False
         if self.first is not None:
             self.first.close()
@@ -45,7 +45,7 @@ class _Lookup:
 
 @dataclass(slots=True)
 class _Line:
-    """The look-ups that wait for one source, and what it was worth: seconds, answers, and those with captures."""
+    """The look-ups that wait for one source, and its yield so far: seconds, answers, and answers with captures."""
 
     waiting: deque[_Lookup] = field(default_factory=deque)
     work: asyncio.Task[None] | None = None
@@ -56,10 +56,9 @@ class _Line:
 
 
 class LateLookups:
-    """Look-ups in sources that let one wait, each in its source's line. For one event loop.
+    """Queues of look-ups in slow sources, one queue for each source. For one event loop.
 
-    A source is asked for one URL after another; whoever wants one need not stay for the answer, which is kept until it
-    is taken. ``clock`` gives seconds.
+    A source looks up one URL after another; its answer is kept until the caller takes it. ``clock`` returns seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -70,7 +69,7 @@ class LateLookups:
         self._told: list[str] = []
 
     def ask(self, url: str, late: Sequence[tuple[Source, LateError]], most: int) -> None:
-        """Put a URL in line for sources that are not asked for it yet: captures of at most ``most`` bytes."""
+        """Queue a URL for the sources that do not have it queued yet, for captures of at most ``most`` bytes."""
         if url not in self._lookups and len(self._lookups) >= MAX_LOOKED_UP:
             return
         known = self._lookups.setdefault(url, {})
@@ -84,7 +83,7 @@ class LateLookups:
                 line.work = asyncio.create_task(self._work(line))
 
     async def ended(self, url: str, seconds: float | None) -> None:
-        """Wait until a source has a capture of a URL in line, or all have answered; None waits as long as it takes."""
+        """Wait until some source has a capture of a queued URL, or all have answered; None sets no time limit."""
         lookups = list(self._lookups.get(url, {}).values())
         waiting = {asyncio.create_task(each.has_ended.wait()) for each in lookups if not each.has_ended.is_set()}
         try:
@@ -98,10 +97,10 @@ class LateLookups:
                 each.cancel()
 
     async def captures(self, url: str, source: Source, resolution: Resolution) -> AsyncIterator[Exchange]:
-        """Yield the captures that a source has of a URL, and forget its answer.
+        """Yield a source's captures of a URL, and forget its answer; the caller closes each capture.
 
-        Note in ``resolution`` that it has nothing, or why it could not be asked. Nothing happens where it has not
-        answered, as ``has_answered`` tells. Whoever takes a capture closes it.
+        Record in ``resolution`` that it has nothing, or why it failed. Yield nothing if it has not answered
+        (``has_answered``).
         """
         if not self.has_answered(url, source):
             return
@@ -120,31 +119,31 @@ class LateLookups:
                 yield exchange
 
     def has_answered(self, url: str, source: Source) -> bool:
-        """Return whether the answer of a source waits to be taken."""
+        """Return whether a source's answer for a URL is ready."""
         lookup = self._lookups.get(url, {}).get(source)
         return lookup is not None and lookup.has_ended.is_set()
 
     async def withdraw(self, url: str) -> None:
-        """Take a URL out of all lines, with the answers that wait to be taken."""
+        """Remove a URL from all queues, with answers that are ready."""
         for lookup in list(self._lookups.pop(url, {}).values()):
             await lookup.close()
 
     def take_told(self) -> Sequence[str]:
-        """Return the URLs of which captures came since the last call, and that are worth being looked up again."""
+        """Return URLs of which captures arrived since the last call, and which are worth looking up again."""
         told, self._told = self._told, []
         return told
 
     def is_worth(self, source: Source, seconds: float) -> bool:
-        """Return whether a source gave a capture for every so many seconds, counting one more than it gave.
+        """Return whether a source yields at least one capture every so many seconds, counting one more than it gave.
 
-        That is not known before it has given some answers.
+        The answer is True while too few answers are known.
         """
         line = self._lines.get(source.name, _Line())
         present = 0.0 if line.began is None else self._clock() - line.began
         return line.answers < FEW_ANSWERS or line.seconds + present <= seconds * (line.given + 1)
 
     async def close(self) -> None:
-        """End what is under way, and give up what was not taken."""
+        """Cancel running look-ups, and close captures that nobody took."""
         works = [line.work for line in self._lines.values() if line.work is not None]
         for work in works:
             work.cancel()
@@ -200,7 +199,7 @@ async def _captures(source: Source, url: str, demand: Demand) -> AsyncGenerator[
 
 
 async def _rest(lookup: _Lookup, resolution: Resolution) -> AsyncIterator[Exchange]:
-    """Yield what a source has beside the first capture; note where it cannot go on, or takes too long."""
+    """Yield a source's captures after the first; record it if the source fails or takes too long."""
     try:
         async with aclosing(lookup.captures):
             while True:

@@ -1,7 +1,7 @@
-"""Takes captures from archives that lie here: crawls' folders, and WARC, ARC and WACZ files.
+"""Takes captures from local archives: crawls' folders, and WARC, ARC and WACZ files.
 
-A capture is looked up by bisection in the CDXJ index of its folder. Files that belong to no crawl are imported once, by
-reference where their records can be read as they are.
+A capture is found by bisection in the folder's CDXJ index. Files outside of a crawl's folder are imported once, by
+reference if their records can be read in place.
 """
 
 import hashlib
@@ -39,15 +39,15 @@ from online_analysis.icd import Icd
 
 
 def import_folder(path: Path, crawl: Path) -> Path:
-    """Return the folder that a crawl imports a file, or the files of a folder, of no crawl into."""
+    """Return the folder into which a crawl imports a file, or a folder of files."""
     label = hashlib.sha256(str(path.resolve()).encode("utf-8", "replace")).hexdigest()[:16]
     return crawl / SOURCES / label
 
 
 def damaged(icd: Icd, crawl: Path) -> Mapping[str, int]:
-    """Return how many places could not be read in each of the files that a crawl imported of its definition's archives.
+    """Return the number of unreadable places in each imported file of a definition's archives.
 
-    A file that is cut off has one such place. Files that are whole are left out.
+    Intact files are left out. A truncated file counts one such place.
     """
     found: dict[str, int] = {}
     for path in (path for each in icd.captures.sources for path in each.archive):
@@ -60,7 +60,10 @@ def damaged(icd: Icd, crawl: Path) -> Mapping[str, int]:
 
 @lru_cache(64)
 def _damaged(root: Path, _changed: int, _size: int) -> Mapping[str, int]:
-    """Return the places of each file that the notes of an import, as they are now, say to be no whole records."""
+    """Return the number of unreadable places in each file, as the notes of an import say.
+
+    Time and size of the notes are arguments only so that results are cached until the notes change.
+    """
     last = {each.name: each.counts for each, _ in entries(root) if isinstance(each, ImportedFile)}
     return {name: counts.lost + counts.passed for name, counts in last.items()}
 
@@ -94,9 +97,9 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A crawl's folder, one of imported files, or the files that another program's ``index`` lists.
+    """A crawl's folder, a folder of imported files, or the files that a foreign ``index`` lists.
 
-    ``name`` is what captures are said to be from.
+    ``name`` is given as the archive of its captures.
     """
 
     name: str
@@ -111,12 +114,12 @@ class _Folder:
 
     @classmethod
     def indexed_by(cls, path: Path) -> "_Folder":
-        """Return the files of no crawl that an index of another program lists."""
+        """Return the files that a foreign index lists."""
         lookup = CaptureLookup(path.parent, [open_index(path)])
         return cls(path.name, RecordedResponses(path.parent, files_of(path), lookup), TakenDown.of(path.parent), path)
 
     def lost(self, capture: Indexed) -> str:
-        """Return what is to be told where the file of a capture is not there; empty where it is."""
+        """Return a message if the file of a capture is missing, else an empty text."""
         files, name = self.responses.archive, capture.place.file
         if any((files / each).exists() for each in (name, name + OPEN, name)):
             return ""
@@ -125,7 +128,7 @@ class _Folder:
         return f"the index lists {name}, which is not in {files}"
 
     def found(self, url: str, choice: SnapshotChoice) -> Iterator[_Found]:
-        """Yield what the index has of a URL, what was taken down left out."""
+        """Yield the indexed captures of a URL, without those that were taken down."""
         if self.taken_down.covers(url):
             return
         lookup = self.responses.lookup
@@ -140,10 +143,10 @@ class _Folder:
 
 
 class LocalArchives:
-    """The archives of one source of the definition. For one thread.
+    """The archives of one source of a definition. For one thread.
 
-    A capture is taken as its record has it; what a revisit shows again is put together from both records. Captures of a
-    URL by another scheme, or with ``www.`` or without, count as captures of it, unless they redirect to one another.
+    A capture is as its record has it; a revisit is combined with the record to which it refers. Captures of the URL
+    with another scheme, or with or without ``www.``, count as captures of it, unless they redirect to one another.
     """
 
     def __init__(self, name: str, folders: Sequence[_Folder], choice: SnapshotChoice, clock: Clock) -> None:
@@ -191,10 +194,10 @@ class LocalArchives:
             raise SourceError(self.name, "index", str(error), may_pass=False) from error
 
     def close(self) -> None:
-        """Files are open only while they are read."""
+        """Do nothing: files are open only while they are read."""
 
     def _exchange(self, found: _Found, most: int) -> Exchange | None:
-        """Return a capture; None where its records cannot be read, are too large, or hold no answer to be shown."""
+        """Return a capture; None if its records are unreadable or too large, or hold no response that can be shown."""
         responses = found.folder.responses
         recorded = responses.recorded(found.capture)
         if recorded is None or not _is_shown(recorded):
@@ -242,10 +245,10 @@ def _read(archive: Path, capture: Indexed) -> tuple[Header, Exchange] | None:
 def open_archives(
     name: str | None, paths: Sequence[str], crawl: Path, choice: SnapshotChoice, clock: Clock
 ) -> LocalArchives:
-    """Open archives by their absolute paths, for the crawl in a folder.
+    """Open archives, given by absolute paths, for the crawl in a folder.
 
-    Files of no crawl are imported into folders there, without what was taken out of the crawl. Raise
-    ``ArchiveFolderError`` where one cannot be read, or has no index.
+    Files outside of crawls' folders are imported below that folder, without captures that were taken down there. Raise
+    ``ArchiveFolderError`` if one cannot be read or has no index.
     """
     folders = [_opened(Path(path), crawl) for path in paths]
     for folder in folders:
@@ -268,7 +271,7 @@ def _opened(path: Path, crawl: Path) -> _Folder:
 
 
 def check_archive(path: Path) -> None:
-    """Raise ``ArchiveFolderError`` where an archive cannot be used, as far as is known before its files are read."""
+    """Raise ``ArchiveFolderError`` if an archive cannot be used, as far as this is known without reading its files."""
     try:
         if (path / ARCHIVE).is_dir():
             _look(_Folder.of(path, path.name).responses.lookup)
@@ -281,7 +284,7 @@ def check_archive(path: Path) -> None:
 
 
 def _files_of(path: Path) -> Sequence[Path]:
-    """Return the files of an archive that is no crawl's folder. Raise ``ArchiveFolderError`` where it has none."""
+    """Return the files of an archive that is no crawl's folder. Raise ``ArchiveFolderError`` if there are none."""
     files = [path] if path.is_file() else sorted(_archive_files(path))
     if not files:
         inner = (each for each in sorted(path.iterdir()) if each.is_dir())
@@ -296,7 +299,7 @@ def _archive_files(folder: Path) -> Iterable[Path]:
 
 
 def _imported(path: Path, files: Sequence[Path], crawl: Path) -> Path:
-    """Return the folder that files of no crawl are imported into; an import that was cut short is gone on with."""
+    """Import files, resuming an interrupted import; return the folder into which they were imported."""
     root = import_folder(path, crawl)
     root.mkdir(parents=True, exist_ok=True)
     faults: list[ImportFault] = []

@@ -1,4 +1,4 @@
-"""A source that answers by the Memento protocol: an archive, or an aggregator of several (RFC 7089)."""
+"""A source that speaks the Memento protocol (RFC 7089): an archive, or an aggregator of several."""
 
 import json
 import logging
@@ -52,10 +52,10 @@ _TABLE: Final = "CREATE TABLE IF NOT EXISTS time_map (address TEXT PRIMARY KEY, 
 
 
 class TimeMapCache:
-    """The cache in the file ``path``; None keeps nothing. Faults of the disk are logged, and nothing is kept then.
+    """A cache of TimeMaps in the file ``path``; None caches nothing.
 
-    Several processes may use one file, and several threads the cache, one after another. ``clock`` gives seconds since
-    1970.
+    After an error of the disk, logged, nothing is cached. Several processes may share the file, and several threads may
+    use the cache one at a time. ``clock`` returns seconds since 1970.
     """
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
@@ -70,7 +70,7 @@ class TimeMapCache:
             logger.warning("%s: TimeMaps are not kept: %s", path, error)
 
     def get(self, address: str) -> Sequence[ListedMemento] | None:
-        """Return the mementos that the TimeMap at an address listed, None where that is not known, or long ago."""
+        """Return the cached mementos of the TimeMap at an address; None if it is not cached or too old."""
         with suppress(sqlite3.Error, zlib.error, ValueError, TypeError):
             if self._base is not None:
                 row = self._base.execute("SELECT at, mementos FROM time_map WHERE address = ?", (address,)).fetchone()
@@ -80,7 +80,7 @@ class TimeMapCache:
         return None
 
     def put(self, address: str, mementos: Sequence[ListedMemento]) -> None:
-        """Keep what the TimeMap at an address lists, all of its pages."""
+        """Cache the mementos of the TimeMap at an address, those of all its pages."""
         if self._base is None:
             return
         listed = zlib.compress(json.dumps([(each.uri, each.date.isoformat()) for each in mementos]).encode())
@@ -121,9 +121,9 @@ _LEAST: Final = 64_000
 
 @dataclass(frozen=True, slots=True)
 class _Negotiated:
-    """What a TimeGate has answered: the memento that it chose, and those before and behind it where it names them.
+    """The answer of a TimeGate: the memento that it chose, and the ones before and after it, if it names them.
 
-    ``time_map`` is the address of the TimeMap that it names, empty where it names none.
+    ``time_map`` is the address of the TimeMap, empty if it names none.
     """
 
     chosen: Candidate | None
@@ -133,15 +133,15 @@ class _Negotiated:
 
 
 class _NoTimeGateError(SourceError):
-    """What answers at the address of a TimeGate is none, or it refuses this URL: that may not pass."""
+    """The address does not behave as a TimeGate, or it refuses this URL, in which case ``may_pass`` is False."""
 
 
 @dataclass(frozen=True, slots=True)
 class MementoSource:
-    """Takes captures from TimeGates and TimeMaps of one archive or aggregator.
+    """Takes captures from the TimeGates and TimeMaps of an archive or aggregator.
 
-    A TimeGate is asked where one date tells which memento is taken, and TimeMaps where it does not say enough, or knows
-    nothing: aggregators count archives without a TimeGate as having nothing.
+    A TimeGate is asked if the choice of snapshot is the one nearest to a date. A TimeMap is asked if that answer is not
+    enough, or is that there is nothing: aggregators take archives without a TimeGate for empty.
     """
 
     name: str
@@ -160,7 +160,7 @@ class MementoSource:
         return MementoSource(self.name, self._given, self._choice.near(moment), self._remote, self._cache)
 
     async def moments(self, url: str) -> Sequence[datetime]:
-        """See ``Source.moments``. A TimeGate without a TimeMap tells three of them at most."""
+        """Return the times of captures as ``Source.moments`` does; from a TimeGate alone, at most three."""
         time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
         told: Sequence[Candidate | None] = ()
         demand = Demand(MAX_TIME_MAP)
@@ -184,7 +184,7 @@ class MementoSource:
         self._cache.close()
 
     async def _candidates(self, url: str, demand: Demand) -> AsyncIterator[Candidate]:
-        """Yield the mementos of a URL that may be taken, the one to be taken first."""
+        """Yield the acceptable mementos of a URL, the preferred one first."""
         time_map = "" if self._given.timemap is None else appended(self._given.timemap, url)
         if self._given.timegate is not None:
             negotiated = await self._asked_or_passed_over(url, self._given.timegate, time_map, demand)
@@ -202,7 +202,10 @@ class MementoSource:
                 yield Candidate(listed.uri, listed.date)
 
     async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str, demand: Demand) -> _Negotiated:
-        """Ask a TimeGate; where what answers is none, the TimeMap has to tell. Raise ``SourceError``."""
+        """Ask a TimeGate. If the address is no TimeGate, and there is a TimeMap to ask instead, return an empty answer.
+
+        Raise ``SourceError``.
+        """
         try:
             return await self._negotiated(url, timegate, demand)
         except _NoTimeGateError as error:
@@ -214,10 +217,10 @@ class MementoSource:
             return _Negotiated(None)
 
     def _decided(self, negotiated: _Negotiated) -> Candidate | None:
-        """Return the memento that is to be taken, None where the answer of the TimeGate does not say which that is.
+        """Return the memento to take; None if the answer of the TimeGate does not determine it.
 
-        It chose the one nearest to the moment of the choice. Where that is at or after the moment, it is the earliest
-        one from there on, and where it is after an event, nothing of the event's time is nearer.
+        A TimeGate chooses the memento nearest to the choice's moment. If that is at or after the moment, it is also the
+        earliest from then on; and if it is after an event, no memento within the event is nearer.
         """
         chosen, behind, choice = negotiated.chosen, negotiated.behind, self._choice
         if chosen is None or choice.is_nearest or chosen.date >= choice.moment:
@@ -227,7 +230,7 @@ class MementoSource:
         return choice.ordered([chosen, behind])[0]
 
     async def _negotiated(self, url: str, timegate: str, demand: Demand) -> _Negotiated:
-        """Ask a TimeGate for the moment of the choice. Raise ``SourceError``."""
+        """Ask a TimeGate for the choice's moment. Raise ``SourceError``."""
         uri, headers = appended(timegate, url), {"Accept-Datetime": as_http_date(self._choice.moment)}
         date: datetime | None = None
         links: Sequence[Link] = ()
@@ -267,7 +270,7 @@ class MementoSource:
         return "" if found is None else urljoin(uri, found.target)
 
     async def _listed(self, url: str, first: str, demand: Demand) -> Sequence[ListedMemento]:
-        """Return what TimeMaps list of a URL, all pages of it. Raise ``SourceError``."""
+        """Return the mementos in all pages of a URL's TimeMap. Raise ``SourceError``."""
         known = self._cache.get(first)
         if known is not None:
             return known
@@ -321,13 +324,13 @@ def appended(address: str, url: str) -> str:
 
 
 def _place(uri: str, answer: WireResponse) -> str:
-    """Return the address of a memento that was given in the place of a redirect to it (RFC 7089, section 4.1.2)."""
+    """Return the address of a memento that came directly instead of a redirect to it (RFC 7089, section 4.1.2)."""
     said = Headers(answer.headers).get("Content-Location")
     return urljoin(uri, said) if said else uri
 
 
 def _memento_in(links: Sequence[Link], target: str) -> Link | None:
-    """Return the link to the memento that a TimeGate chose: the one that it redirects to, or the only one it names."""
+    """Return the link to the memento that a TimeGate chose: its redirect's target, or the only memento it names."""
     mementos = [each for each in links if "memento" in each.relations and each.date is not None]
     at_target = [each for each in mementos if target and are_alike(each.target, target)]
     if at_target or target:

@@ -1,4 +1,4 @@
-"""Opens the sources that a definition names."""
+"""Open the sources that a definition names."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,9 +15,9 @@ from online_analysis.icd import CaptureSource
 
 
 def open_source(given: CaptureSource, folder: Path, choice: SnapshotChoice, client: ArchiveClient | None) -> Source:
-    """Open a source that is not the live web; what it keeps is in ``folder``, and ``client`` asks what is not here.
+    """Open a source other than the live web.
 
-    Raise ``ArchiveFolderError``.
+    Its files are kept in ``folder``; ``client`` makes its requests over the network. Raise ``ArchiveFolderError``.
     """
     if client is not None and given.memento is not None:
         name = given.name or urlsplit(given.memento.timegate or given.memento.timemap or "").netloc

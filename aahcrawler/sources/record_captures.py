@@ -1,4 +1,4 @@
-"""Captures as the records of WARC files have them: answers, resources, and what a revisit shows again."""
+"""Captures read from WARC records: responses, resources, and revisits combined with the records they refer to."""
 
 import hashlib
 from dataclasses import replace
@@ -16,10 +16,10 @@ _PIECE: Final = 1 << 16
 
 
 def capture_in(record: Record) -> Exchange | None:
-    """Return what a record holds of a URL, which the caller closes; None where that is no capture.
+    """Return the capture in a record, which the caller closes; None if the record holds none.
 
-    A revisit is returned with what it says itself, for ``shown_again``. A resource was kept without the head of an
-    answer: as in replay, it gets status 200 and its record's type. Raise ``RecordError``.
+    A revisit is returned without the payload it refers to (see ``shown_again``). A resource record has no HTTP head; as
+    in replay, it gets status 200 and the record's media type. Raise ``RecordError``.
     """
     is_answer = is_http(record.header.get("Content-Type"))
     if record.kind == "revisit" or (record.kind == "response" and is_answer):
@@ -34,7 +34,10 @@ def capture_in(record: Record) -> Exchange | None:
 
 
 def shown_again(revisit: Exchange, original: Exchange) -> Exchange:
-    """Return the answer of a revisit with the payload of its original, whose head it has where it has none itself."""
+    """Return a revisit's response with the payload of its original.
+
+    Without a head of its own it gets that of the original.
+    """
     revisit.response.seek(0)
     head = beginning_of(revisit.response.read(HEAD))
     revisit.close()
@@ -49,7 +52,10 @@ def shown_again(revisit: Exchange, original: Exchange) -> Exchange:
 
 
 def _with_head(shown: Exchange, head: bytes, payload: Exchange, begin: int) -> Exchange:
-    """Return an exchange with that head, and the response of another one from a place on, which is closed."""
+    """Return an exchange with a new head, followed by the bytes of ``payload``'s response from offset ``begin``.
+
+    ``payload`` is closed.
+    """
     joined = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY))  # noqa: SIM115 - whoever takes it closes it
     size = joined.write(head)
     payload.response.seek(begin)
@@ -61,7 +67,7 @@ def _with_head(shown: Exchange, head: bytes, payload: Exchange, begin: int) -> E
 
 
 def measured(exchange: Exchange) -> Exchange:
-    """Return an exchange with the size of its head and the digest of its payload, as its bytes have them."""
+    """Return an exchange with head size and payload digest computed from its bytes."""
     reading, digest = HttpPayload(), hashlib.sha1(usedforsecurity=False)
     exchange.response.seek(0)
     while piece := exchange.response.read(_PIECE):

@@ -1,8 +1,8 @@
-"""Makes a capture of what an archive sends: a memento, checked, and as its site had sent it.
+"""Turn an archive's response into a capture: the memento is checked, and restored to what its site had sent.
 
-Archives that run OpenWayback, pywb or the Wayback Machine name a memento by a prefix, 14 digits, perhaps a modifier,
-and its URL: ``https://archive.example/web/20130605100000id_/http://a.test/``. With the modifier ``id_`` they give a
-payload as it was captured.
+OpenWayback, pywb and the Wayback Machine name a memento by a prefix, 14 digits, an optional modifier, and its URL:
+``https://archive.example/web/20130605100000id_/http://a.test/``. With the modifier ``id_``, they deliver the payload as
+it was captured.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ _INSERTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class MementoAddress:
-    """The address of a memento that names its moment and its URL."""
+    """The address of a memento that contains its time and its URL."""
 
     prefix: str
     stamp: str
@@ -55,7 +55,7 @@ class MementoAddress:
 
     @classmethod
     def read(cls, uri: str) -> Self | None:
-        """Return the parts of a URI-M, None where it does not name moment and URL.
+        """Parse a URI-M; return None if it does not contain time and URL.
 
         >>> MementoAddress.read("http://archive.test/web/20130605100000/http://a.test/x").url
         'http://a.test/x'
@@ -69,7 +69,7 @@ class MementoAddress:
 
     @property
     def date(self) -> datetime | None:
-        """The moment that the address names, None where there is no such moment."""
+        """The time in the address, None if it is no valid time."""
         try:
             return datetime.strptime(self.stamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
         except ValueError:
@@ -77,14 +77,14 @@ class MementoAddress:
 
     @property
     def raw(self) -> str:
-        """The address of the payload as it was captured."""
+        """The address of the same memento's payload as it was captured."""
         return f"{self.prefix}{self.stamp}{RAW}/{self.url}"
 
 
 def original_url(found: str, uri: str, url: str) -> str:
-    """Return the URL that a link in the memento at ``uri`` leads to, ``url`` being the memento's own.
+    """Return the original URL of a link in the memento at ``uri``; ``url`` is the memento's own URL.
 
-    A link into the archive stands for the URL that it shows; any other one is relative to the memento's own URL.
+    A link into the archive stands for the URL that it shows; any other link is relative to the memento's own URL.
 
     >>> original_url("/web/20130605100000id_/http://a.test/x", "http://archive.test/web/2013/y", "http://a.test/")
     'http://a.test/x'
@@ -103,10 +103,10 @@ def original_url(found: str, uri: str, url: str) -> str:
 
 
 def original_fields(fields: Sequence[tuple[str, str]], uri: str, url: str) -> Iterator[tuple[str, str]]:
-    """Yield the header fields that a response had when it was captured, as far as the archive at ``uri`` says.
+    """Yield the header fields of the captured response, as far as the archive at ``uri`` gives them.
 
-    What it marks as the original's (``X-Archive-Orig-``) is taken, and what says what the payload is; of all else
-    nobody can tell whose it is. Fields on how the bytes were sent are left out.
+    These are fields marked as original (``X-Archive-Orig-``), and fields that describe the payload; the origin of
+    others is unknown. Fields about the transfer of the bytes are left out.
     """
     marked = [(name[len(_ORIGINAL) :], value) for name, value in fields if name.lower().startswith(_ORIGINAL)]
     known = {name.lower() for name, _ in marked}
@@ -119,10 +119,10 @@ def original_fields(fields: Sequence[tuple[str, str]], uri: str, url: str) -> It
 
 
 def unrewritten(body: bytes, uri: str) -> bytes:
-    """Return a page that an archive has rewritten with its links turned back, and without what it has put in.
+    """Return a page that an archive rewrote with its original links, and without what the archive inserted.
 
-    Links are found by the address of the memento: its prefix, digits and perhaps a modifier in front of a URL. A page
-    whose address says nothing of that is returned as it is.
+    Links are recognised by the memento's address: its prefix, digits and an optional modifier before a URL. If the
+    address does not have this form, the page is returned as it is.
     """
     address = MementoAddress.read(uri)
     if address is None:
@@ -158,7 +158,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memento that may be taken: its URI-M, and its moment as far as it is known."""
+    """A memento that may be taken: its URI-M, and its time as far as it is known."""
 
     uri: str
     date: datetime
@@ -166,17 +166,17 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RemoteCaptures:
-    """Takes mementos of URLs from archives, for the source ``source`` of the definition."""
+    """Takes mementos from archives for the definition's source ``source``."""
 
     client: ArchiveClient
     source: str
     clock: Clock
 
     async def taken(self, url: str, candidate: Candidate, demand: Demand) -> Exchange | None:
-        """Return a memento as a capture: raw where the archive gives it so, else with its links turned back.
+        """Return a memento as a capture: raw if the archive delivers it so, else with its original links restored.
 
-        None where the archive has recorded an error, or has it no more. Raise ``SourceError`` where it cannot be asked,
-        or says what cannot be: another URL, another moment than its address names, a moment that is no past.
+        Return None if the archive recorded an error, or no longer has it. Raise ``SourceError`` if the archive cannot
+        be asked, or contradicts itself: another URL, another time than in the address, or a time in the future.
         """
         address = MementoAddress.read(candidate.uri)
         for uri, is_raw in ((address.raw, True), (candidate.uri, False)) if address else ((candidate.uri, False),):
@@ -196,9 +196,9 @@ class RemoteCaptures:
         return None
 
     async def _followed(self, uri: str, demand: Demand) -> tuple[str, WireResponse] | None:
-        """Return the memento that an address leads to, and its own address; None where it leads to none.
+        """Follow an archive's redirects; return the memento's address and response, None if there is none.
 
-        Archives redirect to the nearest moment that they have.
+        Archives redirect to the nearest time that they have.
         """
         met = {uri}
         for _ in range(MAX_HOPS + 1):
@@ -216,7 +216,7 @@ class RemoteCaptures:
         raise SourceError(urlsplit(uri).netloc, "redirects", f"{uri} redirects on and on", may_pass=True)
 
     def _checked(self, url: str, uri: str, answer: WireResponse) -> datetime:
-        """Return when a memento was captured. Raise ``SourceError`` where what it says of itself cannot be."""
+        """Return when a memento was captured. Raise ``SourceError`` if what it says of itself is impossible."""
         head = Headers(answer.headers)
         date, address = http_date(head.get("Memento-Datetime")), MementoAddress.read(uri)
         problem = ""
@@ -240,10 +240,10 @@ Attempt = Callable[[], Awaitable[Exchange | None]]
 async def admitted(
     url: str, attempts: AsyncIterator[Attempt], choice: SnapshotChoice, client: ArchiveClient
 ) -> AsyncIterator[Exchange]:
-    """Yield the first capture that attempts give and a choice admits, or all where it takes all.
+    """Yield the first capture from ``attempts`` that a choice admits, or every one if it takes all.
 
-    An attempt that fails is logged, and counted as trouble by ``client``. Raise its ``SourceError`` in the place of
-    counting it where no later one gave anything.
+    A failed attempt is logged, and ``client`` counts it. If no later attempt gives a capture, its ``SourceError`` is
+    raised instead.
     """
     failed: SourceError | None = None
     async for attempt in attempts:
@@ -273,7 +273,7 @@ async def admitted(
 
 
 def are_alike(first: str, second: str) -> bool:
-    """Return whether two URLs differ in their scheme, ``www.`` or a last slash at most.
+    """Return whether two URLs are equal apart from scheme, ``www.`` and a trailing slash.
 
     >>> are_alike("http://www.a.test/x/", "https://a.test/x"), are_alike("http://a.test/x", "http://a.test/y")
     (True, False)
@@ -290,7 +290,7 @@ def _is_shown(status: int) -> bool:
 
 
 def _capture(url: str, uri: str, answer: WireResponse, date: datetime, memento: Memento) -> Exchange:
-    """Return the capture that a memento stands for: the head as far as it is known, and the payload that was sent."""
+    """Return the capture of a memento: the head as far as it is known, and the original payload."""
     fields = list(original_fields(answer.headers, uri, url))
     coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
     body = _payload(answer.exchange)
@@ -338,7 +338,7 @@ def _payload(exchange: Exchange) -> BinaryIO:
 
 
 def pieces_of(exchange: Exchange) -> Iterator[bytes]:
-    """Yield the payload of an exchange, without transfer coding; the response is read from its start."""
+    """Yield the payload of an exchange, without transfer coding; reading begins at the response's start."""
     reading = HttpPayload()
     exchange.response.seek(0)
     while piece := exchange.response.read(_PIECE):
@@ -346,7 +346,7 @@ def pieces_of(exchange: Exchange) -> Iterator[bytes]:
 
 
 def _turned_back(body: BinaryIO, coding: str, uri: str) -> tuple[BinaryIO, str]:
-    """Return a rewritten page with its links turned back, and its content coding; a large one is left as it is."""
+    """Return a rewritten page with its original links, and its content coding; a large page is left as it is."""
     body.seek(0)
     sent = body.read(MAX_REWRITTEN + 1)
     decoded = decode_content(sent, coding, MAX_REWRITTEN)

@@ -1,4 +1,4 @@
-"""What a source of captures is, and how a URL is looked up in several, the preferred one first."""
+"""What a source of captures is, and how a URL is looked up in several sources in order of preference."""
 
 import logging
 from collections import Counter
@@ -22,11 +22,11 @@ LATE: Final = "late"
 
 
 class SourceError(Exception):
-    """A source could not be asked, or what it said is of no use.
+    """A source could not be asked, or its answer is unusable.
 
-    ``archive`` is the one that failed, ``reason`` the word by which it is counted. ``may_pass`` says whether asking
-    again later may help; ``seconds`` is for how long an archive wants to be left in peace, 0 where it said nothing, and
-    ``rest`` for how long it is asked nothing after it has failed.
+    ``archive`` is the archive that failed; ``reason`` is the word by which the error is counted. ``may_pass`` says
+    whether a later retry may help. ``seconds`` is how long the archive asks to be left alone, 0 if it does not say;
+    ``rest`` is for how long it gets no requests after the failure.
     """
 
     def __init__(
@@ -41,18 +41,18 @@ class SourceError(Exception):
 
 
 class LateError(SourceError):
-    """An archive does not answer as soon as others might: it is to be asked once these have said what they have."""
+    """An archive is slower than others may be; it should be asked after them."""
 
 
 class ArchiveFolderError(Exception):
-    """An archive that a definition names cannot be used; the message tells cause and remedy."""
+    """An archive named in a definition cannot be used; the message tells cause and remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a source is asked for: captures of at most ``most`` bytes.
+    """The conditions of a look-up: captures have at most ``most`` bytes.
 
-    Without ``is_patient`` an archive that lets one wait raises ``LateError``: there are others to be asked.
+    Unless ``is_patient``, a slow archive raises ``LateError``, since there are others to ask.
     """
 
     most: int
@@ -64,24 +64,27 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name of the source in reports."""
         ...
 
     def captures(self, url: str, demand: Demand) -> AsyncIterator[Exchange]:
-        """Yield the captures of a URL that are to be taken; nothing where it has none.
+        """Yield the captures of a URL to take; nothing if the source has none. The caller closes each one.
 
-        Whoever takes one closes it. Raise ``SourceError`` where nobody can say what the source has.
+        Raise ``SourceError`` if it cannot be determined what the source has.
         """
         ...
 
     def near(self, moment: datetime) -> "Source":
-        """Return the same source, of which the captures nearest to a moment are taken. It is not closed by itself."""
+        """Return the same source with the choice of the captures nearest to a time.
+
+        Closing the original closes both.
+        """
         ...
 
     async def moments(self, url: str) -> Sequence[datetime]:
-        """Return when the captures of a URL were made that may be taken, as far as the source tells, in no order.
+        """Return the times of the acceptable captures of a URL, as far as the source lists them, in any order.
 
-        What its index lists may turn out to be none once it is read. Raise ``SourceError`` as ``captures`` does.
+        A listed capture may turn out to be unusable when it is read. Raise ``SourceError`` as ``captures`` does.
         """
         ...
 
@@ -92,11 +95,11 @@ class Source(Protocol):
 
 @dataclass(slots=True)
 class Resolution:
-    """The looking up of one URL: ``troubles`` counts what went wrong, by ``archive: reason``.
+    """The look-up of one URL: ``troubles`` counts what went wrong, by ``archive: reason``.
 
-    ``may_pass`` says whether a source that could not be asked may be asked later, and ``seconds`` for how long one asks
-    to be left in peace until then, 0 where none does; ``rest`` is for how long those that failed are asked nothing.
-    ``have_nothing`` are the sources that could tell that they have nothing; ``has_any`` says that one had a capture.
+    ``may_pass`` says whether a failed source may be asked again later. ``seconds`` is how long a source asks to be left
+    alone until then, 0 if none does; ``rest`` is for how long failed sources get no requests. ``have_nothing`` are the
+    sources that answered that they have nothing; ``has_any`` says that some source had a capture.
     """
 
     troubles: Counter[str] = field(default_factory=Counter)
@@ -107,7 +110,7 @@ class Resolution:
     has_any: bool = False
 
     def note(self, url: str, error: SourceError) -> None:
-        """Note that a source could not say what it has of a URL."""
+        """Record that the look-up of a URL in a source failed."""
         # What is at rest failed before, and is passed over with every URL until it is asked again.
         logger.log(
             logging.DEBUG if error.reason in (REST, LATE) else logging.WARNING, "%s: not looked up: %s", url, error
@@ -119,22 +122,22 @@ class Resolution:
 
 
 class LateAnswers(Protocol):
-    """How a look-up fares with sources that let one wait."""
+    """A function that continues a look-up in sources that were late."""
 
     def __call__(
         self, url: str, late: Sequence[tuple[Source, LateError]], most: int, resolution: Resolution
     ) -> AsyncIterator[Exchange]:
-        """Yield the captures of a URL from the first of these sources that has any; note what goes wrong."""
+        """Yield the captures of a URL from the first of these sources that has any; record errors in ``resolution``."""
         ...
 
 
 async def captures(
     url: str, sources: Sequence[Source], most: int, resolution: Resolution, late_answers: LateAnswers
 ) -> AsyncIterator[Exchange]:
-    """Yield the captures of a URL from the first source that has any; what goes wrong elsewhere is noted.
+    """Yield the captures of a URL from the first source that has any; record errors of other sources in ``resolution``.
 
-    A source that lets one wait is passed over while there are others; where these have nothing, or cannot tell,
-    ``late_answers`` has what it says. Whoever takes a capture closes it.
+    A late source is skipped while there are others; if these have nothing or fail, ``late_answers`` continues. The
+    caller closes each capture.
     """
     late: list[tuple[Source, LateError]] = []
     is_only = len(sources) == 1 and not resolution.have_nothing
@@ -157,7 +160,7 @@ async def captures(
 
 
 async def _of(source: Source, url: str, demand: Demand, resolution: Resolution) -> AsyncGenerator[Exchange, None]:
-    """Yield what a source has of a URL; note what goes wrong, except that it is late where that is raised."""
+    """Yield a source's captures of a URL; record errors in ``resolution``, but raise ``LateError``."""
     has_any = False
     try:
         async for exchange in source.captures(url, demand):
@@ -176,7 +179,7 @@ EARLIEST: Final = datetime(1989, 3, 12, tzinfo=UTC)
 
 
 class Dated(Protocol):
-    """A capture with the moment when it was made, aware of its zone."""
+    """Something with the time when it was captured, which is aware of its zone."""
 
     @property
     def date(self) -> datetime:
@@ -195,7 +198,7 @@ class Span:
     end: datetime
 
     def distance(self, date: datetime) -> float:
-        """Return how many seconds a moment is away from the span, 0 for one within.
+        """Return the seconds from a time to the nearest end of the span, 0 within it.
 
         >>> day = datetime(2013, 6, 1, tzinfo=UTC)
         >>> Span(day, day).distance(datetime(2013, 6, 2, tzinfo=UTC))
@@ -206,11 +209,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotChoice:
-    """Which of the captures of a URL are taken.
+    """The choice among the captures of a URL.
 
-    ``moment`` is what an archive that is asked for one date is asked for: the beginning of the event, the date that the
-    capture is to be nearest to, or the moment when the crawl began. ``span`` is that of the event, where the choice
-    goes by one. ``takes_all`` says that each capture is taken; otherwise the first one that can be had.
+    ``moment`` is the date for which a TimeGate is asked: the beginning of the event, the date to which the capture
+    should be nearest, or the time when the crawl began. ``span`` is that of the event, if the choice depends on one. If
+    ``takes_all``, every capture is taken; otherwise the first one that can be had.
     """
 
     name: str
@@ -219,7 +222,7 @@ class SnapshotChoice:
 
     @classmethod
     def of(cls, icd: Icd, now: datetime) -> Self:
-        """Return the choice of a definition, whose crawl began ``now``."""
+        """Return the choice that a definition makes, for a crawl that began ``now``."""
         captures, event = icd.captures, icd.event
         name = captures.snapshot
         if name == "auto":
@@ -234,20 +237,20 @@ class SnapshotChoice:
         return self.name == "all"
 
     def near(self, moment: datetime) -> "SnapshotChoice":
-        """Return the choice of what is nearest to a moment; where all captures are taken, that of all."""
+        """Return the choice of the capture nearest to a time; a choice of all captures stays so."""
         return self if self.takes_all else SnapshotChoice("nearest", moment)
 
     @property
     def is_nearest(self) -> bool:
-        """Whether the capture that is nearest to ``moment`` is the one that is taken."""
+        """Whether the capture nearest to ``moment`` is taken."""
         return self.name in ("nearest", "newest")
 
     def admits(self, date: datetime) -> bool:
-        """Return whether a capture of that date may be taken at all."""
+        """Return whether a capture of that date is acceptable."""
         return self.name != "first-after-event" or date >= self.moment
 
     def ordered(self, captures: Iterable[D]) -> Sequence[D]:
-        """Return the captures that may be taken, the one to be taken first; all in the order of time for ``all``.
+        """Return the acceptable captures, the preferred one first; for ``all``, in order of time.
 
         Captures of the same date keep their order.
         """
@@ -265,7 +268,7 @@ class SnapshotChoice:
 
 
 def is_credible(date: datetime, now: datetime) -> bool:
-    """Return whether something can have been captured at that moment: there was a web, and it is no future."""
+    """Return whether a capture can be of that date: neither before the web existed nor in the future."""
     return EARLIEST <= date <= now
 
 

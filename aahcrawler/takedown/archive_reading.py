@@ -28,7 +28,7 @@ from aahcrawler.layout import (
     SCORES,
     WARC,
 )
-from aahcrawler.metadata import MEDIA_TYPE, LinkType, understood
+from aahcrawler.metadata import MEDIA_TYPE, LinkType, metadata_if_readable
 from aahcrawler.segments import segments
 from aahcrawler.takedown.rewriting import Damaged, Gap, RecordPlace, damaged, walk
 
@@ -150,7 +150,7 @@ class _Reading:
         self._last = _Neighbour(of, is_answer, is_answer and not self._asked & {header.record_id, *concurrent})
 
     def _take_metadata(self, header: Header, block: bytes) -> None:
-        metadata = understood(block) if header.get("Content-Type") == MEDIA_TYPE else None
+        metadata = metadata_if_readable(block) if header.get("Content-Type") == MEDIA_TYPE else None
         links = () if metadata is None else metadata.links
         needed = frozenset(link.url for link in links if link.type is LinkType.REQUISITE)
         if needed:

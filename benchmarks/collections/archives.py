@@ -1,8 +1,8 @@
-"""Archives behind HTTP: pywb, which was not written here, an aggregator of several, and archives that fail.
+"""Archives behind HTTP: pywb, an aggregator of several, and archives that fail.
 
-pywb is licensed under the GPL and pins an old client of Redis: it is installed into an environment of its own and run
-as a program, never imported. The aggregator answers as MemGator does (RFC 7089): archives that are dead are passed
-over, relations are ``first last``, ``first``, ``last`` and ``memento``, never ``next``, and 404 says that none has it.
+pywb is third-party software under the GPL that pins an old Redis client. It is installed in an environment of its own
+and run as a program, never imported. The aggregator behaves like MemGator (RFC 7089): dead archives are skipped,
+relations are ``first last``, ``first``, ``last`` and ``memento``, never ``next``, and 404 says that no archive has it.
 """
 
 import re
@@ -35,7 +35,7 @@ _REL, _DATETIME = re.compile(r'rel="([^"]*)"'), re.compile(r'datetime="([^"]*)"'
 
 
 class NotHadError(Exception):
-    """Raised where pywb cannot be had; the message tells what to do."""
+    """pywb cannot be installed; the message says what to do."""
 
 
 def environment(folder: Path = ENVIRONMENT) -> Path:
@@ -96,7 +96,7 @@ class Memento:
 
 
 def mementos(link_format: str) -> Iterator[Memento]:
-    """Yield the mementos of a TimeMap in link format; entries that are none, or have no date, are passed over."""
+    """Yield the mementos of a TimeMap in link format; entries without a date are skipped."""
     for address, attributes in _ENTRY.findall(link_format):
         relation, moment = _REL.search(attributes), _DATETIME.search(attributes)
         if relation is not None and moment is not None and "memento" in relation[1].split():
@@ -105,7 +105,7 @@ def mementos(link_format: str) -> Iterator[Memento]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers quietly, without ``Server`` and ``Date`` of Python's own."""
+    """A request handler that logs nothing and sends no ``Server`` or ``Date`` field of its own."""
 
     def log_message(self, *_: object) -> None:
         """Log nothing."""
@@ -187,7 +187,7 @@ def aggregator(archives: Sequence[str], seconds: float = ASK_SECONDS) -> Abstrac
 
 
 def held(archives: Sequence[str], original: str, seconds: float) -> Sequence[Memento]:
-    """Return what archives hold of a URL, in order of time; those that fail hold nothing."""
+    """Return the mementos of a URL in several archives, in order of time; failing archives count as empty."""
     with ThreadPoolExecutor(max(1, len(archives))) as pool:
         lists = pool.map(lambda archive: _listed(f"{archive}timemap/link/{original}", seconds), archives)
         return sorted(each for found in lists for each in found)
@@ -219,18 +219,18 @@ def _line(each: Memento, relation: str) -> str:
 
 
 def dead_archive() -> str:
-    """Return the address of an archive at which nobody listens."""
+    """Return the address of an archive on a port without a listener."""
     return f"http://127.0.0.1:{free_port()}/"
 
 
 def silent_archive() -> AbstractContextManager[str]:
-    """Serve an archive that takes connections and never answers, until it is ended."""
+    """Serve an archive that accepts connections and never responds."""
     return slow_archive(None)
 
 
 @contextmanager
 def slow_archive(seconds: float | None) -> Iterator[str]:
-    """Serve an archive that takes so long to say that it holds nothing; None is for ever."""
+    """Serve an archive that says that it has nothing after a delay; with None, it never responds."""
     ended = threading.Event()
 
     class Slow(_Handler):
@@ -246,7 +246,7 @@ def slow_archive(seconds: float | None) -> Iterator[str]:
 
 
 def lying_archive() -> AbstractContextManager[str]:
-    """Serve an archive that answers HTML for a TimeMap, and for a capture redirects of another time without end."""
+    """Serve an archive that sends HTML as a TimeMap, and redirects each capture endlessly to other times."""
 
     class Lying(_Handler):
         def do_GET(self) -> None:

@@ -1,6 +1,6 @@
-"""Crawls a dated world in one process, by the crawler's own frontier, reading, scores and choice of captures.
+"""Crawl a dated world in one process, with the crawler's own frontier, reading, scoring and choice of captures.
 
-Only the network, politeness and the archive that a crawl writes are left out, so that many crawls can be compared.
+Only network, politeness and the writing of an archive are left out, so that many crawls can be compared.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -45,10 +45,10 @@ ALONE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """How a crawl orders what it finds. ``relevance`` is that section of the definition, None for an unfocused crawl.
+    """How a crawl ranks links. ``relevance`` is that section of the definition, None for an unfocused crawl.
 
-    ``alone``: only that orders links. ``lead`` and ``cool_down`` are days in the place of the event's own;
-    ``keywords`` tells whether the definition has any.
+    ``alone``: links are ranked by relevance only. ``lead`` and ``cool_down``, in days, override those of the event;
+    ``keywords`` says whether the definition has keywords.
     """
 
     name: str
@@ -124,7 +124,7 @@ Find = Callable[[str], Capture | None]
 
 
 def archived(world: DatedWorld, choice: SnapshotChoice, until: datetime | None = None) -> Find:
-    """Return how captures are found in the archives of a world as they were at some time: the one that is chosen."""
+    """Return a function that finds the chosen capture of a URL in a world's archives, as they were at ``until``."""
     by_url: dict[str, list[Held]] = {}
     for each in world.captures:
         if each.answer.status < 400 and (until is None or each.moment <= until):
@@ -137,7 +137,7 @@ def archived(world: DatedWorld, choice: SnapshotChoice, until: datetime | None =
 
 
 def live(world: DatedWorld, now: datetime) -> Find:
-    """Return what the sites of a world answer at some time; errors are nothing."""
+    """Return a function that gives the response of a world's sites at some time, None for errors."""
 
     def find(url: str) -> Capture | None:
         answer = world.live(url, now)
@@ -148,7 +148,7 @@ def live(world: DatedWorld, now: datetime) -> Find:
 
 @dataclass(slots=True)
 class Reading:
-    """Reads pages as crawls do, each once however many crawls meet it; ``seconds`` of processor time for so many."""
+    """Reads pages as crawls do, each once for all crawls; ``seconds`` is the processor time for ``pages``."""
 
     helper: ApplicationAwareHelper = field(default_factory=lambda: ApplicationAwareHelper(KnowledgeBase(()), Sites()))
     seconds: float = 0.0
@@ -178,7 +178,7 @@ def page_of(capture: Capture) -> Page:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A page that a crawl got: its score, its depth, and what it is worth in truth."""
+    """A page that a crawl obtained: its score, its depth, and its true relevance."""
 
     url: str
     score: float
@@ -189,7 +189,7 @@ class Fetched:
 
 @dataclass(slots=True)
 class Course:
-    """What a crawl got, in order; the URLs that it looked up, and those of which there was nothing."""
+    """The pages that a crawl obtained, in order, the URLs it looked up, and those that were missing."""
 
     fetched: list[Fetched] = field(default_factory=list)
     looked_up: int = 0
@@ -260,7 +260,7 @@ def scored(
 
 
 def answers_of(world: DatedWorld, find: Find) -> Sequence[Capture]:
-    """Return what is found of each URL of the archives, redirects left out."""
+    """Return the capture found for each URL in the archives, without redirects."""
     urls = dict.fromkeys(canonicalize(each.url) or each.url for each in world.captures)
     found = (find(url) for url in urls)
     return [each for each in found if each is not None and not each.answer.location]

@@ -1,8 +1,8 @@
-"""A web with dates that several archives hold in part, about an event that recurs or that happens once.
+"""A dated web, partly held by several archives, with an event that recurs or happens once; generated from one seed.
 
-Sites publish articles over twelve years; an article is mainly about an event, in part, or about something else. Front
-pages and sections show what is current. Pages vanish, are sold, become errors with status 200, or lead elsewhere.
-Archives capture them at times of their own, overlap in part, and leave gaps. All of it follows from one number.
+Sites publish articles over twelve years, each mainly or partly about an event, or about something else. Front pages and
+sections list current articles. Pages vanish, are sold, become errors with status 200, or redirect. Archives capture
+them at different times, overlap partly, and have gaps.
 """
 
 import gzip
@@ -17,7 +17,129 @@ from random import Random
 from typing import Final, Literal
 from uuid import NAMESPACE_URL, uuid5
 
-from benchmarks.collections.event_prose import FIELDS, Subject, aspect, edition, headline, paragraphs, subject
+import yaml
+
+_WORDS: Final = yaml.safe_load(Path(__file__).with_name("event_words.yaml").read_text("utf-8"))
+FIELDS: Final[Mapping[str, Mapping[str, str]]] = _WORDS["fields"]
+"""Of each field its nouns, its verbs and its adjectives."""
+
+_COMMON: Final = _WORDS["common"].split()
+_COMMON_VERBS: Final = _WORDS["common_verbs"].split()
+_INCIDENTS: Final = _WORDS["incidents"].split()
+_INCIDENT_WORDS: Final = _WORDS["incident_words"].split()
+_FRAMES: Final[Sequence[str]] = _WORDS["frames"]
+_SMALL_TALK: Final[Sequence[str]] = _WORDS["small_talk"]
+_SOUNDS: Final = [_WORDS[each].split() for each in ("onsets", "vowels", "ends", "vowels", "ends")]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What texts are about: a field, and the people, places and incidents of one event in it."""
+
+    field: str
+    people: tuple[str, ...]
+    places: tuple[str, ...]
+    incidents: tuple[str, ...]
+
+    @property
+    def words(self) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+        """The nouns, verbs and adjectives of the field; an event uses all of them, some more often than others."""
+        words = FIELDS[self.field]
+        return words["nouns"].split(), words["verbs"].split(), words["adjectives"].split()
+
+
+def subject(field: str, lot: Random) -> Subject:
+    """Make up an event of a field."""
+    incidents = tuple(f"the {lot.choice(_INCIDENT_WORDS)} {thing}" for thing in lot.sample(_INCIDENTS, 12))
+    return Subject(field, _names(12, 2, lot), _names(6, 1, lot), incidents)
+
+
+def edition(first: Subject, lot: Random) -> Subject:
+    """Make up another edition of an event that recurs: most of its people and places are those of the first."""
+    other = subject(first.field, lot)
+    people, places = lot.sample(first.people, 8), lot.sample(first.places, 5)
+    return Subject(first.field, (*people, *other.people[8:]), (*places, *other.places[5:]), other.incidents)
+
+
+def aspect(whole: Subject, lot: Random) -> Subject:
+    """Return a part of an event for one text: a few of its people, places and incidents."""
+    chosen = (tuple(lot.sample(names, n)) for names, n in ((whole.people, 3), (whole.places, 2), (whole.incidents, 2)))
+    return Subject(whole.field, *chosen)
+
+
+def _names(count: int, words: int, lot: Random) -> tuple[str, ...]:
+    return tuple(" ".join(_name(lot) for _ in range(words)) for _ in range(count))
+
+
+def sentence(about: Subject, lot: Random) -> str:
+    """Return a sentence about an event."""
+    nouns, verbs, adjectives = about.words
+    noun, other = _zipf(nouns, lot), _zipf(nouns, lot)
+    filled = lot.choice(_FRAMES).format(
+        **_common(lot, about),
+        noun=noun,
+        other=other if other != noun else lot.choice(nouns),
+        verb=_zipf(verbs, lot),
+        adjective=_zipf(adjectives, lot),
+        place=lot.choice(about.places),
+        incident=lot.choice(about.incidents),
+        person2=lot.choice(about.people),
+    )
+    return filled[0].upper() + filled[1:]
+
+
+def small_talk(about: Subject, lot: Random) -> str:
+    """Return a sentence that says nothing of any event."""
+    return lot.choice(_SMALL_TALK).format(**_common(lot, about))
+
+
+def paragraphs(shares: Sequence[tuple[Subject, float]], sentences: int, lot: Random) -> tuple[str, ...]:
+    """Return paragraphs of so many sentences, of which each subject has a share; the rest is small talk."""
+    chosen: list[str] = []
+    for about, share in shares:
+        chosen += [sentence(about, lot) for _ in range(round(share * sentences))]
+    chosen += [small_talk(shares[0][0], lot) for _ in range(sentences - len(chosen))]
+    lot.shuffle(chosen)
+    return tuple(" ".join(chosen[begin : begin + 4]) for begin in range(0, len(chosen), 4))
+
+
+def headline(about: Subject, lot: Random) -> str:
+    """Return a headline; it names the place or a person, and mostly the field by a word."""
+    nouns, _, adjectives = about.words
+    forms = (
+        "{adjective} {noun} in {place}",
+        "{person} and the {noun}",
+        "{place}: {noun} and {other}",
+        "{incident} in {place}",
+    )
+    filled = lot.choice(forms).format(
+        adjective=lot.choice(adjectives),
+        noun=_zipf(nouns, lot),
+        other=lot.choice(nouns),
+        place=lot.choice(about.places),
+        person=lot.choice(about.people),
+        incident=lot.choice(about.incidents),
+    )
+    return filled[0].upper() + filled[1:]
+
+
+def _common(lot: Random, about: Subject) -> Mapping[str, str]:
+    return {
+        "common": lot.choice(_COMMON),
+        "common2": lot.choice(_COMMON),
+        "commonverb": lot.choice(_COMMON_VERBS),
+        "person": lot.choice(about.people),
+    }
+
+
+def _zipf(words: Sequence[str], lot: Random) -> str:
+    """Return a word; the first ones are more frequent than the last ones."""
+    return words[int(len(words) * lot.random() ** 1.7)]
+
+
+def _name(lot: Random) -> str:
+    return "".join(map(lot.choice, _SOUNDS)).capitalize()
+
 
 Kind = Literal["recurring", "single"]
 
@@ -50,7 +172,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a URL answers at some time; ``relevance`` is what it says of the event: 1 mainly, .5 in part, else 0."""
+    """The response of a URL at some time; ``relevance`` to the event is 1 (mainly), 0.5 (partly) or 0."""
 
     status: int
     body: bytes
@@ -70,7 +192,7 @@ class Capture:
 
 @dataclass(slots=True)
 class Article:
-    """An article as it was published, with its links; ``dies`` is when it is there no more, ``fate`` what is then."""
+    """An article as it was published, with its links; after ``dies`` its URL behaves as ``fate`` says."""
 
     url: str
     published: datetime
@@ -98,7 +220,7 @@ class DatedWorld:
     sites: "Sites"
 
     def live(self, url: str, moment: datetime) -> Answer | None:
-        """Return what a URL answers at a time, None where there is nothing yet, or never."""
+        """Return the response of a URL at a time, None if there is nothing yet, or never."""
         return self.sites.answer(url, moment)
 
 
@@ -347,7 +469,7 @@ def _declared(article: Article, draw: float) -> str:
 
 
 def _captured(sites: Sites, lot: Random) -> Iterator[Capture]:
-    """Yield what the archives have, in no order of time: each page at times of its own, lists more often."""
+    """Yield the captures of all archives, unsorted: each page at random times, lists more often."""
     end = BEGIN + timedelta(days=DAYS)
     for url in (*sites.articles, *sites.lists):
         article = sites.articles.get(url)

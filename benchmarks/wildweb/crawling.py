@@ -14,7 +14,7 @@ from typing import Final
 
 from aahcrawler.archive.record_access import appended
 from aahcrawler.layout import WARC
-from aahcrawler.metadata import read
+from aahcrawler.metadata import read_metadata
 from aahcrawler.objects.capture_statements import ObjectRow
 from aahcrawler.objects.reader import objects_of, page_rows
 from aahcrawler.seeds import Verdict
@@ -256,7 +256,7 @@ def _titles(archive: Path) -> Iterator[tuple[str, str]]:
         with path.open("rb") as file:
             for capture in appended(file):
                 if capture.metadata is not None:
-                    yield capture.header.record_id, read(capture.metadata).title
+                    yield capture.header.record_id, read_metadata(capture.metadata).title
 
 
 def _of(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.adaptation.learned import Decisions, State
 from aahcrawler.adaptation.overlay import Evidence, Overlay
-from aahcrawler.report.report_sections import adaptation_failures, learned
+from aahcrawler.report.report_sections import adaptation_failures, learned_section
 from tests.adaptation.test_overlay import SIGN
 
 BEGUN = "2026-01-02T00:00:00+00:00"
@@ -32,7 +32,7 @@ def evidence(kind: str, *, level: str = "thread", action: str = "posts") -> Evid
 
 def test_actions_links_and_signs_are_told_with_what_speaks_for_them() -> None:
     known = [evidence("action"), evidence("links", action="next"), evidence("sign", action="")]
-    told = learned([*known, evidence("sign", level="", action="")], {"learned-posts-1": 7}, BEGUN)
+    told = learned_section([*known, evidence("sign", level="", action="")], {"learned-posts-1": 7}, BEGUN)
     assert "Learned actions read 7 pages of this crawl" in told
     assert "phpBB/thread/posts on forum.test" in told
     assert "12 objects on 2 pages where the action of the file found 3 (nothing-found)" in told
@@ -50,18 +50,18 @@ def test_what_people_decided_is_told_of_what_they_saw(tmp_path: Path) -> None:
     kept = replace(SIGN, date=moment)
     overlay = Overlay(tmp_path)
     overlay.keep(kept)
-    assert "It was" not in learned(overlay.evidence(), {}, BEGUN)
+    assert "It was" not in learned_section(overlay.evidence(), {}, BEGUN)
     Decisions(tmp_path).note(kept, State.REJECTED, "Ada <a@example.org>", "it is an advertisement")
-    told = learned(overlay.evidence(), {}, BEGUN)
+    told = learned_section(overlay.evidence(), {}, BEGUN)
     assert "It was rejected by Ada &lt;a@example.org&gt; on" in told
     assert "UTC: it is an advertisement" in told
     overlay.keep(replace(kept, date=datetime.now(UTC) + timedelta(minutes=1)))
-    assert "It was" not in learned(overlay.evidence(), {}, BEGUN)
+    assert "It was" not in learned_section(overlay.evidence(), {}, BEGUN)
 
 
 def test_what_was_learned_before_is_told_from_what_this_crawl_learned() -> None:
-    assert "in a former crawl" in learned([evidence("action")], {}, "2026-02-01T00:00:00+00:00")
-    assert learned([], {}, BEGUN) == ""
+    assert "in a former crawl" in learned_section([evidence("action")], {}, "2026-02-01T00:00:00+00:00")
+    assert learned_section([], {}, BEGUN) == ""
 
 
 def test_a_report_says_where_repair_or_learning_was_not_tried() -> None:

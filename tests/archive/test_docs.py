@@ -13,7 +13,7 @@ from aahcrawler.archive.records import CrawlInfo, Identified, Original, Resource
 from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import Identity, WarcWriter
 from aahcrawler.exchange import Exchange
-from aahcrawler.metadata import Link, LinkType, Metadata, write
+from aahcrawler.metadata import Link, LinkType, Metadata, write_metadata
 
 PAGE = Path(__file__).parents[2] / "docs" / "warc.md"
 URL = "http://forum.example.org/viewtopic.php?t=7"
@@ -66,7 +66,7 @@ def written(folder: Path) -> list[str]:
     html = Identified("text/html", "en")
     with WarcWriter(folder, INFO, identity=identity) as writer:
         first = answer(head, BODY, REQUEST + b"\r\n", 0)
-        capture = writer.write(first, html, metadata=write(METADATA))
+        capture = writer.write(first, html, metadata=write_metadata(METADATA))
         original = Original(capture.record_id, capture.url, capture.warc_date, first.payload_digest, chunked=True)
         same = answer(head.replace(b"7a", b"7b"), BODY, asked, 30)
         unmodified = answer(b'HTTP/1.1 304 Not Modified\r\nETag: "7b"\r\n\r\n', b"", asked.replace(b"7a", b"7b"), 60)
@@ -74,7 +74,7 @@ def written(folder: Path) -> list[str]:
         assert writer.write(unmodified, original=original).revisit
         scripted = answer(head, BODY, REQUEST + b"\r\n", 90)
         document = Resource.rendered_dom(URL, RENDERED, f"{URL}#p1", record_id=IDS.format(13))
-        writer.write(scripted, html, metadata=write(METADATA), resources=(document,))
+        writer.write(scripted, html, metadata=write_metadata(METADATA), resources=(document,))
     (path,) = folder.iterdir()
     parts = gzip.decompress(path.read_bytes()).split(b"WARC/1.1\r\n")[1:]
     return [(b"WARC/1.1\r\n" + part).decode().replace("\r\n", "\n").rstrip("\n") for part in parts]

@@ -81,7 +81,7 @@ class Crawled:
             self.writer = WarcWriter(self.archive, replace(INFO, crawl_number=self.number), identity=identity)
         exchange = self.exchange(url, body, head, truncated)
         original = former.original if former else self.history.original(exchange.payload_digest)
-        said = None if understood is None else metadata.write(understood)
+        said = None if understood is None else metadata.write_metadata(understood)
         capture = self.writer.write(exchange, original=original, metadata=said)
         kept = HistoryRecord.of(capture, exchange, self.number, original=original, metadata=understood)
         self.history.add(kept)

@@ -15,7 +15,7 @@ from aahcrawler.archive.records import Original, Resource
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures, shown_pages
 from aahcrawler.exchange import Exchange, Rendered
-from aahcrawler.metadata import Metadata, write
+from aahcrawler.metadata import Metadata, write_metadata
 from aahcrawler.segments import DiskFullError
 from aahcrawler.wire.replay import replayed
 from tests.archive.exchanges import INFO, exchange_of, identity, page_exchange, places, read_back, written_at
@@ -54,7 +54,7 @@ def records(path: Path) -> list[tuple[dict[str, str], bytes]]:
 def test_they_are_records_of_their_own_that_never_stand_for_the_answer(tmp_path: Path) -> None:
     asked = replace(shell(), resource_type="Document", initiator="other")
     with WarcWriter(tmp_path, INFO, identity=identity()) as writer:
-        capture = writer.write(asked, metadata=write(Metadata(url=URL)), resources=made())
+        capture = writer.write(asked, metadata=write_metadata(Metadata(url=URL)), resources=made())
     found = records(only_file(tmp_path))
     kinds = [fields["WARC-Type"] for fields, _ in found]
     assert kinds == ["warcinfo", "response", "request", "metadata", *["resource"] * 3]
@@ -147,7 +147,7 @@ class Known:
     ) -> WrittenCapture:
         original = original or self.history.original(exchange.payload_digest)
         said = Metadata(url=exchange.url, priority=0.5)
-        capture = self.writer.write(exchange, original=original, metadata=write(said), resources=resources)
+        capture = self.writer.write(exchange, original=original, metadata=write_metadata(said), resources=resources)
         self.history.add(HistoryRecord.of(capture, exchange, 1, original=original, metadata=said))
         return capture
 

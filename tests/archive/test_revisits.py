@@ -20,7 +20,7 @@ from aahcrawler.archive.scanning import Problem
 from aahcrawler.archive.writer import WarcWriter, WrittenCapture
 from aahcrawler.captures import ArchivedCaptures
 from aahcrawler.exchange import Exchange, Truncation
-from aahcrawler.metadata import Link, Metadata, read, write
+from aahcrawler.metadata import Link, Metadata, read_metadata, write_metadata
 from aahcrawler.segments import DiskFullError
 from tests.archive.exchanges import (
     INFO,
@@ -38,7 +38,7 @@ from tests.archive.exchanges import (
 from tests.archive.test_segments import files_up_to
 
 NOT_MODIFIED = b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nDate: today\r\n\r\n'
-SAID = write(Metadata(title="Hello", links=(Link("http://forum.test/a", anchor="A", score=0.5),)))
+SAID = write_metadata(Metadata(title="Hello", links=(Link("http://forum.test/a", anchor="A", score=0.5),)))
 BODY = b"<p>Hello</p>" * 9
 
 
@@ -210,11 +210,11 @@ def test_metadata_are_where_the_capture_says(tmp_path: Path) -> None:
             record = next(iter(ArchiveIterator(file)))
             assert record.record_type == WarcRecordType.metadata
             assert record.headers["WARC-Concurrent-To"] == f"<{capture.record_id}>"
-            assert read(record.reader.read()).links[0].anchor == "A"
+            assert read_metadata(record.reader.read()).links[0].anchor == "A"
     with ArchivedCaptures(tmp_path) as source:
         kept = list(source.captures())
         assert places(kept[:2]) == written_at([one, other])
-        assert [each.metadata for each in kept] == [read(SAID), read(SAID), None]
+        assert [each.metadata for each in kept] == [read_metadata(SAID), read_metadata(SAID), None]
 
 
 def test_the_index_knows_revisits_and_no_metadata(tmp_path: Path) -> None:

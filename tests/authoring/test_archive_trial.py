@@ -26,7 +26,7 @@ from aahcrawler.editor.pages.archive_trial import (
 )
 from aahcrawler.editor.pages.page_readings import PageChanged
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.metadata import Link, Metadata, write
+from aahcrawler.metadata import Link, Metadata, write_metadata
 from aahcrawler.page import Page
 from knowledge_base.loader import load
 from knowledge_base.model import KnowledgeBase
@@ -55,7 +55,7 @@ def recorded(page: Page, knowledge_base: KnowledgeBase) -> bytes:
     """Return the metadata that a crawl with a knowledge base records of a page."""
     found = ApplicationAwareHelper(knowledge_base).comparing_drafts().assist(page)
     match = found.match
-    return write(
+    return write_metadata(
         Metadata(
             url=page.url,
             application=match.application.name if match else None,

@@ -4,8 +4,18 @@ from collections import Counter
 from dataclasses import replace
 
 from aahcrawler.annotations import Annotation, Kind
-from benchmarks.enrichment import Count, answers, dates, look_alikes, mentions, opinions, properties, same, topics
-from benchmarks.enrichment_pictures import pictures
+from benchmarks.enrichment import (
+    Count,
+    answers,
+    dates,
+    look_alikes,
+    mentions,
+    opinions,
+    pictures,
+    properties,
+    same,
+    topics,
+)
 from benchmarks.enrichment_world import Planted, World, world
 from offline.enrichment.annotator import ObjectText
 

@@ -14,7 +14,7 @@ from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.captures import ArchivedCaptures, Damage, Origin
 from aahcrawler.exchange import Exchange
 from aahcrawler.layout import ARCHIVE, DEFINITION, OBJECTS, SCORES, TOMBSTONES
-from aahcrawler.metadata import Metadata, write
+from aahcrawler.metadata import Metadata, write_metadata
 from aahcrawler.objects.writer import CaptureDescription, Method, ObjectWriter, Reading
 from aahcrawler.scores.writer import Findings, ScoreLog, Terms
 from aahcrawler.segments import SegmentError
@@ -44,7 +44,7 @@ def write_crawl(folder: Path) -> Path:
         ObjectWriter(folder / OBJECTS, "floods", lambda: STARTED) as objects,
     ):
         writer.write(at(0, moved, "http://forum.test/old"))
-        said = write(Metadata(url=URL, application="phpbb"))
+        said = write_metadata(Metadata(url=URL, application="phpbb"))
         first = writer.write(at(1, page_exchange(b"<p>One</p>")), metadata=said)
         writer.write(at(5, replace(page_exchange(b"<p>Two</p>"), session="login")))
         described = CaptureDescription(first.record_id, URL, 200, first.date, "text/html", score=0.5)
@@ -209,7 +209,7 @@ def archive(tmp_path: Path) -> Path:
     """Return a WARC file with three captures, each with a request and metadata."""
     with WarcWriter(tmp_path, INFO) as writer:
         for number in range(3):
-            writer.write(at(number, page_exchange(b"<p>%d" % number)), metadata=write(Metadata(url=URL)))
+            writer.write(at(number, page_exchange(b"<p>%d" % number)), metadata=write_metadata(Metadata(url=URL)))
     return next(tmp_path.glob("*.warc.gz"))
 
 

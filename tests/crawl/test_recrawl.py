@@ -11,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 from fastwarc.warc import ArchiveIterator
 
-from aahcrawler.metadata import MEDIA_TYPE, Metadata, read
+from aahcrawler.metadata import MEDIA_TYPE, Metadata, read_metadata
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.revisits.change_log import ChangeKind, ChangeState, Visit, visits
 from tests.crawl.board import FIELDS, FLOOD, a_month_later, board, know
@@ -208,7 +208,7 @@ def metadata(months: Months, number: int) -> dict[str, Metadata]:
     written = records(months, number)
     answered = {one.headers["WARC-Record-ID"]: one.url.removeprefix(months.url("")) for one in written}
     told = [one for one in written if (one.kind, one.headers.get("Content-Type")) == ("metadata", MEDIA_TYPE)]
-    return {answered[one.headers["WARC-Concurrent-To"]]: read(one.block) for one in told}
+    return {answered[one.headers["WARC-Concurrent-To"]]: read_metadata(one.block) for one in told}
 
 
 def test_metadata_is_written_of_pages_and_of_style_sheets_that_lead_on(months: Months) -> None:

@@ -43,7 +43,7 @@ from aahcrawler.frontier.protocol import (
     State,
 )
 from aahcrawler.helper import ApplicationAwareHelper
-from aahcrawler.metadata import Metadata, read, write
+from aahcrawler.metadata import Metadata, read_metadata, write_metadata
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.scope import Scope
@@ -162,7 +162,7 @@ class Archive:
         self.recorder.beside.append(threading.current_thread() is not threading.main_thread())
         self.recorder.archived.append(exchange.response.read())
         self.recorder.originals.append(original)
-        self.recorder.told.append(None if metadata is None else metadata_record.read(metadata))
+        self.recorder.told.append(None if metadata is None else metadata_record.read_metadata(metadata))
         record = f"urn:uuid:00000000-0000-4000-8000-{len(self.recorder.archived):012}"
         return WrittenCapture(record, exchange.url, exchange.started_at, "a.warc.gz", 0)
 
@@ -406,7 +406,7 @@ def test_links_that_are_not_to_be_followed(
     told = bench.recorder.told[0]
     assert told is not None
     assert next(link for link in told.links if link.url.endswith("/b")).nofollow
-    kept = {link.url for link in read(write(told)).links if link.nofollow}
+    kept = {link.url for link in read_metadata(write_metadata(told)).links if link.nofollow}
     assert kept == {link.url for link in told.links if link.nofollow}
 
 

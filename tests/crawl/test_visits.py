@@ -64,7 +64,7 @@ class Bench:
     def capture(self, came: Exchange, told: Metadata | None = TOLD, number: int = 1) -> WrittenCapture:
         with WarcWriter(self.folder / "archive", CrawlInfo("t", "test/1", crawl_number=number)) as writer:
             original = self.history.original(came.payload_digest) if came.truncated is None else None
-            block = None if told is None else metadata_record.write(told)
+            block = None if told is None else metadata_record.write_metadata(told)
             capture = writer.write(came, original=original, metadata=block)
         self.history.add(HistoryRecord.of(capture, came, number, original=original, metadata=told))
         return capture

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from aahcrawler.cli import app
 from aahcrawler.crawls import frontier_settings
-from aahcrawler.definition_bundle import packed
+from aahcrawler.definition_bundle import pack_definition
 from aahcrawler.frontier.protocol import Offer, State
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry
@@ -148,7 +148,7 @@ def test_a_crawl_that_runs_is_not_restored(tmp_path: Path) -> None:
 
 
 def test_a_crawl_of_a_shared_server_is_named_by_its_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    icd, definition = packed(define(tmp_path, ["http://a.test/"], limits={"pages_per_domain": "1"}))
+    icd, definition = pack_definition(define(tmp_path, ["http://a.test/"], limits={"pages_per_domain": "1"}))
     with EmbeddedServer(tmp_path / "server") as server:
         monkeypatch.setenv("AAH_REDIS_URL", server.url)
         RedisRegistry(server.url).submit(icd.id, definition)

@@ -18,7 +18,7 @@ from warcio.archiveiterator import ArchiveIterator
 from aahcrawler.cli import app
 from aahcrawler.exits import MISTAKE
 from aahcrawler.layout import ARCHIVE, NQUADS, OBJECTS, WARC
-from aahcrawler.metadata import Link, LinkType, Metadata, write
+from aahcrawler.metadata import Link, LinkType, Metadata, write_metadata
 from aahcrawler.objects.vocabulary import NAME
 from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import SiteLinks, strongest
@@ -136,7 +136,7 @@ def test_links_of_a_crawl_are_those_that_it_understood(tmp_path: Path) -> None:
         Link("http://cdn.example/style.css", LinkType.REQUISITE),
         Link("http://c.example/", LinkType.REDIRECT),
     )
-    said = write(Metadata(language="de", links=links))
+    said = write_metadata(Metadata(language="de", links=links))
     first = crawl.add("<p>One <a href='http://not.example/'>not asked for</a>", url="http://a.example/", metadata=said)
     crawl.add("<p>One", url="http://a.example/", moment="20260301000000", original=first, metadata=said)
     crawl.add("<p>Robots <a href='http://not.example/'>of nobody</a>", url="http://a.example/robots.txt")

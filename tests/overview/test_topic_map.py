@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from lxml import etree
 
-from aahcrawler.overview.spoken_pictures import MOST, TopicArea, topic_map
+from aahcrawler.overview.spoken_pictures import MAX_TOPICS, TopicArea, topic_map
 from aahcrawler.report.chart import WIDTH
 
 Box = tuple[float, float, float, float]
@@ -73,5 +73,5 @@ def test_names_are_escaped_and_the_map_is_the_same_each_time() -> None:
 def test_no_more_than_so_many_topics_are_drawn() -> None:
     drawn = topic_map("T", [area(f"t{n}", 300 - n, f"w{n % 7}", "same") for n in range(200)])
     found = boxes(drawn)
-    assert len(found) == MOST
+    assert len(found) == MAX_TOPICS
     assert all(one != other for one, other in pairwise(sorted(found)))

@@ -9,7 +9,7 @@ from lxml import etree
 from playwright.sync_api import Browser
 
 from aahcrawler.archive.records import Resource
-from aahcrawler.metadata import Link, LinkType, Metadata, write
+from aahcrawler.metadata import Link, LinkType, Metadata, write_metadata
 from aahcrawler.replay.addresses import Modifier
 from aahcrawler.replay.archived_streams import MAX_QUALITIES
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
@@ -232,7 +232,9 @@ def test_what_a_player_in_scripts_played_is_played_without_them(
     crawl = Archived(tmp_path)
     links = tuple(Link(f"http://a.test/{each}", LinkType.REQUISITE) for each in needed)
     document = Resource.rendered_dom(URL, f"<body>{elements}</body>".encode())
-    crawl.add("<div id=player></div>", resources=(document,), metadata=write(Metadata(links=links, priority=1.0)))
+    crawl.add(
+        "<div id=player></div>", resources=(document,), metadata=write_metadata(Metadata(links=links, priority=1.0))
+    )
     one = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8\n"
     for name, body in (("master.m3u8", one), ("low.m3u8", "#EXTM3U\n1.ts\n"), ("other.m3u8", "#EXTM3U\n2.ts\n")):
         crawl.add(body, url=f"http://a.test/v/{name}", headers=HLS)

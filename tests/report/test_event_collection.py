@@ -18,7 +18,7 @@ from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.overview.overview_report import report_archives
 from aahcrawler.refusals import failures
 from aahcrawler.report import write_report
-from aahcrawler.report.event_collection import LIVE, EventCollection, compared, event_collection, sections
+from aahcrawler.report.event_collection import LIVE, EventCollection, compare, event_collection, sections
 from aahcrawler.report.report_page import read_collection
 from aahcrawler.service.catalog.crawl_catalog import Admission, Crawl
 from aahcrawler.service.views.collected_view import collected, graphml
@@ -74,11 +74,11 @@ def test_a_chain_that_turns_back_ends() -> None:
 
 def test_a_collection_beside_a_list_of_seeds() -> None:
     found = event_collection(made(), (), 0)
-    beside = compared(found, ["HTTP://a.test:80/1", "https://www.a.test/3", "http://b.test/", "http://b.test/"])
+    beside = compare(found, ["HTTP://a.test:80/1", "https://www.a.test/3", "http://b.test/", "http://b.test/"])
     assert (beside.curated, beside.common, beside.relevant) == (3, 2, 1)
     assert beside.slope == pytest.approx(0.6)
     assert beside.common_slope == pytest.approx(0.55)
-    assert compared(found, ["http://b.test/"]).common_slope is None
+    assert compare(found, ["http://b.test/"]).common_slope is None
 
 
 def test_what_pages_say_is_escaped() -> None:

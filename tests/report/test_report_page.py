@@ -20,9 +20,9 @@ from aahcrawler.report.report_sections import (
     archive_files,
     completeness,
     read_files,
+    sample_objects,
     sampled,
     sampled_captures,
-    samples,
 )
 
 HOSTILE = "<script>alert(1)</script>"
@@ -153,7 +153,7 @@ def test_objects_of_the_first_pages_of_each_level_are_shown() -> None:
 
 def test_a_few_objects_of_each_type_are_shown_shortened() -> None:
     found = sampled([thing(n, body="word " * 1000) for n in range(9)] + [thing(10, type="article", title="A")])
-    html = samples(found)
+    html = sample_objects(found)
     assert html.count('class="sample"') == SAMPLES_OF_A_TYPE + 1
     assert len(html) < (SAMPLES_OF_A_TYPE + 1) * (MAX_TEXT_LENGTH + 250)
 

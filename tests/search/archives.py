@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aahcrawler.archive.writer import WarcWriter
 from aahcrawler.layout import ARCHIVE, OBJECTS
-from aahcrawler.metadata import Metadata, write
+from aahcrawler.metadata import Metadata, write_metadata
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
@@ -36,7 +36,7 @@ class Archive:
         url, at = f"{SITE}/{path}", AT + timedelta(days=self.day)
         self.day += 1
         body = f"<html lang=en><title>{path}</title><body><p>{text}</p></body></html>".encode()
-        said = write(Metadata(url=url, application="phpBB", score=0.5, title=path, language="en"))
+        said = write_metadata(Metadata(url=url, application="phpBB", score=0.5, title=path, language="en"))
         kept = self.warc.write(replace(page_exchange(body), url=url, started_at=at), metadata=said)
         described = CaptureDescription(
             kept.record_id, url, 200, at, "text/html", "phpBB", score=0.5, crawl=crawl_iri("floods", 1)

@@ -175,7 +175,7 @@ def test_a_folder_is_waited_for_although_the_server_of_those_who_look_is_gone_al
 
 
 def test_nobody_waits_for_a_folder_that_a_crawl_has(folder: Path, icd: Icd, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lending, "_SECONDS", 3600.0)
+    monkeypatch.setattr(lending, "_PATIENCE", 3600.0)
     opened = CrawlFolder.open(icd)
     try:
         with pytest.raises(FrontierUnavailableError, match="just starting or ending"), kept_out(folder, alone=True):

@@ -17,7 +17,7 @@ from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.cockpit.site import Pages
 from aahcrawler.service.views.crawl_state import CrawlStates
 from aahcrawler.service.web.entrance import UNLIMITED
-from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, said
+from aahcrawler.tallies import NOT_COUNTED, CrawlCounts, counts_in_summary
 from tests.crawl.crawling import Running, aah, running, summary, until, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, serving
@@ -54,7 +54,7 @@ class Crawl:
 
     def is_settled(self) -> bool:
         """Whether what runs has written all that it counted."""
-        told = said(summary(self.folder)) if (self.folder / "crawl.json").exists() else {}
+        told = counts_in_summary(summary(self.folder)) if (self.folder / "crawl.json").exists() else {}
         status = self.status()
         return status["fetched"] == told.get("pages") and status["requests"] == told.get("requests")
 
@@ -150,7 +150,7 @@ def of_terminal(err: str) -> list[Numbers]:
 
 def agreed(crawl: Crawl) -> Numbers:
     """Compare all places but the terminal, and return what they say."""
-    told = numbers(CrawlCounts.of(said(summary(crawl.folder))))
+    told = numbers(CrawlCounts.of(counts_in_summary(summary(crawl.folder))))
     assert of_service(crawl) == told
     assert of_metrics(crawl) == told
     assert of_report(crawl) == told

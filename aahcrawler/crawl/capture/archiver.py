@@ -291,7 +291,7 @@ class Archiver:
                 exchange,
                 annotations.identified,
                 original=original,
-                metadata=None if metadata is None else metadata_record.write(metadata),
+                metadata=None if metadata is None else metadata_record.write_metadata(metadata),
                 resources=annotations.resources,
             )
 

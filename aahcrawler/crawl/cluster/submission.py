@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aahcrawler.crawl.directory.crawl_runs import EndedRun, is_over
 from aahcrawler.crawls import frontier_name, frontier_settings
-from aahcrawler.definition_bundle import packed, unpacked
+from aahcrawler.definition_bundle import pack_definition, unpack_definition
 from aahcrawler.frontier.protocol import FrontierUnavailableError, State
 from aahcrawler.frontier.redis.frontier import RedisFrontier
 from aahcrawler.frontier.registry import CrawlState, Presence, Registered, Registry, RegistryError, UnknownCrawlError
@@ -41,7 +41,7 @@ def submit(path: Path, address: str, registry: Registry, presence: Presence) -> 
     that is raised now. Raise ``IcdError`` for mistakes, and ``SubmissionRefusedError`` while workers are still leaving
     a crawl that is to begin anew.
     """
-    icd, definition = packed(path)
+    icd, definition = pack_definition(path)
     before = next((each for each in registry.crawls() if each.id == icd.id), None)
     number = 0
     if before is not None and before.state is CrawlState.ENDED and _is_over(before, icd, address, registry):
@@ -91,7 +91,7 @@ class RegisteredDefinition:
         except (UnknownCrawlError, RegistryError) as error:
             advice = "submit it again: aah submit"
             raise IcdError([Mistake(self._crawl, 1, "", str(error).partition(";")[0], advice)]) from error
-        return unpacked(definition, self._output)
+        return unpack_definition(definition, self._output)
 
     def newer(self) -> Icd | None:
         """Return the definition where there is a newer version; None as well while the server cannot be asked."""

@@ -51,7 +51,7 @@ from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.store_opening import FrontierConnection, begin_delivery, open_frontier, repair_folder
 from aahcrawler.crawl.stats.collector import BEGUN, Stats
 from aahcrawler.crawl.stats.crawl_log import keep_events
-from aahcrawler.definition_bundle import sent
+from aahcrawler.definition_bundle import bundled
 from aahcrawler.fingerprint import KnowledgeUsed
 from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import Server, connected
@@ -305,7 +305,7 @@ def _registered(file: Path, icd: Icd, folder: CrawlFolder, servers: tuple[Fronti
         frontier.count({BEGUN: time.time()})
         stats = frontier.stats()
     begun_at = datetime.fromtimestamp(stats[BEGUN], UTC)
-    known = server.registry.submit(icd.id, sent(file, icd), title=icd.title, number=number, begun_at=begun_at)
+    known = server.registry.submit(icd.id, bundled(file, icd), title=icd.title, number=number, begun_at=begun_at)
     if known.number != number:
         raise CrawlRefusedError(
             f"{folder.root}: holds crawl {number} of this definition, and the server knows crawl {known.number}; "

@@ -34,7 +34,7 @@ from aahcrawler.layout import (
     SUMMARY,
     TOPIC,
 )
-from aahcrawler.lending import taken_back
+from aahcrawler.lending import take_back
 from aahcrawler.segments import DamageError, private
 from aahcrawler.tombstones import TakenDown, being_removed
 from online_analysis.icd import Icd, changes
@@ -116,7 +116,7 @@ class CrawlFolder:
                 (root / name).mkdir(exist_ok=True)
             if not icd.archive.redact:
                 (root / ARCHIVE).chmod(_PRIVATE)
-            is_first = taken_back(root / FRONTIER, lock.take_exclusive)
+            is_first = take_back(root / FRONTIER, lock.take_exclusive)
             if not is_first and not lock.take_shared():
                 raise FolderBusyError(_busy(root))
             lock.become_keeper()

@@ -1,4 +1,4 @@
-"""Mistakes of a knowledge base in words that its author can act on, and the saved pages that show them."""
+"""Findings on a knowledge base, in words that its author can act on, and the saved pages that show them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A mistake and how to correct it; ``is_guess`` where it is that nobody has confirmed something."""
+    """A mistake and how to correct it; ``is_guess`` if the mistake is that a guess is unconfirmed."""
 
     place: TextPlace
     severity: Severity
@@ -61,7 +61,7 @@ class Finding:
 
 
 def error(place: TextPlace, message: str) -> Finding:
-    """Return a finding with which the knowledge base cannot be used."""
+    """Return a finding that makes the knowledge base unusable."""
     return Finding(place, Severity.ERROR, message)
 
 
@@ -72,7 +72,10 @@ def warning(place: TextPlace, message: str, *, is_guess: bool = False) -> Findin
 
 @dataclass(frozen=True)
 class LevelPages:
-    """Saved pages by the levels that they are expected to be of; inherited levels are those of the file they are in."""
+    """Saved pages by the level that they are expected to have.
+
+    An inherited level is that of the file that defines it.
+    """
 
     knowledge_base: KnowledgeBase
     places: FileLines
@@ -84,11 +87,11 @@ class LevelPages:
         return {application.name: application for application in self.knowledge_base.applications}
 
     def of_level(self, file: ApplicationFile, level: str) -> tuple[SavedPage, ...]:
-        """Return the saved pages of a level that a file writes, those of applications that inherit it included."""
+        """Return the saved pages of a level in a file, including those of applications that inherit the level."""
         return self._by_level.get((file.name, level), ())
 
     def of_application(self, name: str) -> Iterator[SavedPage]:
-        """Yield the saved pages of an application, those of no level included."""
+        """Yield the saved pages of an application, including those without a level."""
         return (page for page in self.pages if page.expected.application == name)
 
     @cached_property
@@ -104,7 +107,7 @@ class LevelPages:
 
 
 def is_read_off(cite: str) -> bool:
-    """Return whether a program read something off a page, of which one should show it therefore."""
+    """Return whether a citation says that a program derived something from a page, so a saved page must show it."""
     return cite.strip().lower().startswith(READ_OFF)
 
 
@@ -115,25 +118,25 @@ def cite_of(element: etree._Element) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """A page, and the elements of it that an expression is tried on."""
+    """A page, and the elements in it on which an expression is tried."""
 
     page: Page
     at: tuple[HtmlElement, ...]
 
 
 def whole(pages: Iterable[Page]) -> tuple[Ground, ...]:
-    """Return pages as what an expression of a level looks at."""
+    """Return pages as grounds for the expressions of a level, which apply to the whole page."""
     return tuple(Ground(page, (page.tree,)) for page in pages)
 
 
 def items_on(pages: Iterable[Page], action: Extract) -> tuple[Ground, ...]:
-    """Return the elements of the objects that an action finds, for the pages on which there are any."""
+    """Return the elements of the objects that an action finds, as grounds, for pages with any."""
     grounds = (Ground(page, tuple(_items(page, action))[:MAX_ITEMS]) for page in pages)
     return tuple(ground for ground in grounds if ground.at)
 
 
 def finds(selector: Selector, grounds: Iterable[Ground]) -> bool:
-    """Return whether an expression finds anything anywhere; one that fails on a page finds nothing there."""
+    """Return whether an expression finds anything on any ground; one that fails on a page finds nothing there."""
     return any(found(selector, at, ground.page) for ground in grounds for at in ground.at)
 
 
@@ -146,7 +149,7 @@ def found(selector: Selector, at: HtmlElement, page: Page) -> Sequence[Node]:
 
 
 def urls_found(sources: Iterable[LinkSource], page: Page) -> Iterator[str]:
-    """Yield the URLs on the page's own site that parts of a navigation action find, whatever becomes of them."""
+    """Yield the URLs on the page's own site found by parts of a navigation action, whether or not they are followed."""
     links = Links(page, Sites(most_hosts=0))
     for source in sources:
         for node in found(source.selector, page.tree, page):
@@ -156,7 +159,7 @@ def urls_found(sources: Iterable[LinkSource], page: Page) -> Iterator[str]:
 
 
 def reference_of(node: Node, selector: Selector) -> str | None:
-    """Return what a node that an expression of a navigation action found refers to, None if that is nothing."""
+    """Return the reference in a node found by a navigation action's expression, None if it has none."""
     if isinstance(node, str):
         return node
     return node.get(selector.attribute) if selector.attribute else address_text(node)
@@ -173,14 +176,14 @@ def condition_of(element: etree._Element) -> Condition:
 
 
 def written(element: etree._Element) -> str:
-    """Return what an element looks for, as it is written."""
+    """Return the expression or pattern of an element, as written."""
     given = ((name, _word(element, name)) for name in ("css", "xpath", "path", "query", "parameters", "absent"))
     words = " ".join(f'{name}="{value}"' for name, value in given if value)
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def nearest(element: etree._Element, grounds: Sequence[Ground]) -> str:
-    """Say how far an expression gets where it gets farthest, such as ``div finds 3, div.post nothing``."""
+    """Return how far an expression matches at best, such as ``div finds 3, div.post nothing``."""
     best: tuple[str, ...] = ()
     for ground in grounds:
         for at in ground.at[:1]:

@@ -1,4 +1,4 @@
-"""Find what is wrong with valid files: contradictions, unconfirmed guesses, and rules about URLs that take too much."""
+"""Find mistakes in valid files: contradictions, unconfirmed guesses, and URL rules that match too much."""
 
 import re
 from collections import Counter, defaultdict
@@ -69,7 +69,7 @@ def rivalries(detector: Detector, saved: Sequence[SavedPage], places: FileLines)
 
 
 def _covers(earlier: PageLevel, later: PageLevel) -> bool:
-    """Return whether the earlier level fits wherever the later one does, judging by their conditions."""
+    """Return whether an earlier level matches every page that a later one matches, judging by their conditions."""
     excluded = all(
         any((_wider(mine, theirs) and _wider(theirs, mine)) for theirs in later.unless) for mine in earlier.unless
     )
@@ -79,7 +79,7 @@ def _covers(earlier: PageLevel, later: PageLevel) -> bool:
 
 
 def _wider(one: Condition, other: Condition) -> bool:
-    """Return whether a condition holds wherever another one does."""
+    """Return whether a condition holds whenever another one does."""
     if one.rule is not None and one.rule != other.rule:
         return False
     return one.selector is None or (other.selector is not None and one.selector.source == other.selector.source)
@@ -124,7 +124,7 @@ def _swallowed(application: Application, places: FileLines) -> Iterator[Finding]
 
 
 def _asked_for(application: Application) -> frozenset[str]:
-    """Return the levels that requests and forms lead to: rules that refuse links to them are meant."""
+    """Return the levels that requests and forms lead to; refusing links to these on pages is intended."""
     actions = (action for level in application.levels for action in level.actions)
     return frozenset(
         action.to for action in actions if isinstance(action, Navigate) and (action.requests or action.forms)
@@ -136,7 +136,7 @@ def _where(rule: AvoidRule) -> str:
 
 
 def _refusal(application: Application, level: PageLevel, example: ParsedUrl) -> AvoidRule | None:
-    """Return the rule that refuses an example of a level; None also where the example is none after all."""
+    """Return the rule that refuses an example of a level; None also if the example turns out to be of another level."""
     canonical = application.canonical(example)
     return application.refusal(canonical) if level.documents(canonical) else None
 
@@ -158,7 +158,7 @@ def _examples(address: etree._Element) -> Iterator[ParsedUrl]:
 
 
 def _filled(glob: str) -> str:
-    """Return a text that a glob fits.
+    """Return a text that matches a glob.
 
     >>> _filled("topic-*-#.h?m[lx]")
     'topic-a1-12.haml'
@@ -175,7 +175,7 @@ class _Guess:
 
 
 def open_guesses(file: ApplicationFile) -> Iterator[Finding]:
-    """Yield what is left to confirm: once for a draft, for each guess in a file that is no draft any more."""
+    """Yield what is unconfirmed: one finding for a draft, one for each guess in a file that is no draft any more."""
     guesses = sorted(_guesses(file), key=lambda guess: guess.weight)
     if (file.root.get("draft") or "").strip() == "yes":
         yield warning(file.place(), _of_draft(guesses), is_guess=True)
@@ -220,7 +220,7 @@ def _guesses(file: ApplicationFile) -> Iterator[_Guess]:
 
 
 def _weight(element: etree._Element) -> int:
-    """Return the rank of a guess by the part of the file that it is about."""
+    """Return the rank of a guess, by the part of the file that it concerns."""
     for each in (element, *element.iterancestors()):
         word = "body" if each.tag == "field" and each.get("name") == "body" else str(each.tag)
         if word in _IMPORTANCE:
@@ -240,7 +240,7 @@ _ANYTHING = frozenset({"", "**", "*", "#"})
 
 
 def greedy_rules(application: Application, pages: LevelPages) -> Iterator[Finding]:
-    """Yield the avoid rules of an application that cut off what its saved pages show to be content."""
+    """Yield the avoid rules of an application that refuse what its saved pages show to be content."""
     rules = _Rules(application, _places(application, pages.places))
     for saved in pages.of_application(application.name):
         if saved.expected.level is not None:
@@ -250,7 +250,7 @@ def greedy_rules(application: Application, pages: LevelPages) -> Iterator[Findin
 
 @dataclass
 class _Rules:
-    """The avoid rules of an application, and what they were seen to refuse."""
+    """The avoid rules of an application, and the links that they refuse on saved pages."""
 
     application: Application
     places: Mapping[AvoidRule, tuple[TextPlace, str]]
@@ -259,7 +259,7 @@ class _Rules:
     _lost: Counter[tuple[str, str, AvoidRule]] = field(default_factory=Counter)
 
     def read(self, saved: SavedPage) -> None:
-        """Take in what the expectation of a page says to be content, and what its actions find."""
+        """Apply the rules to a page's expected content and the links that its actions find."""
         expected = saved.expected
         level = self.application.level(expected.level or "")
         if level.role == "terminal":
@@ -291,7 +291,7 @@ class _Rules:
 
     @property
     def _asking(self) -> frozenset[str]:
-        """The actions that ask for URLs on purpose, which rules for links on pages do not keep them from."""
+        """The actions that request URLs on purpose, to which avoid rules do not apply."""
         actions = (action for level in self.application.levels for action in level.actions)
         return frozenset(each.name for each in actions if isinstance(each, Navigate) and (each.requests or each.forms))
 
@@ -356,10 +356,10 @@ def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, t
 
 
 def narrow_addresses(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
-    """Yield the addresses, and paths of signs, that fit few of the links that saved pages show to be alike.
+    """Yield the addresses, and paths of signs, that match only few of the links which saved pages show to be alike.
 
-    Only those count that hold a part of what differs among such links, as the title or the number of one forum does,
-    and only where nothing in the file says anything of the other links.
+    Only those are reported that contain a part which differs among such links, such as the title or number of one
+    forum, and only if nothing in the file covers the other links.
     """
     application = pages.applications.get(file.name)
     if application is None:
@@ -387,7 +387,10 @@ class _Suspect:
         return cls(element, attributes.url_rule(element, Notes(Path()), optional))
 
     def narrow(self, application: Application, level: PageLevel, group: AddressGroup) -> str | None:
-        """Say that the rule fits few URLs of a group; None where it fits none, most, or the others are spoken of."""
+        """Return a message that the rule matches few URLs of a group.
+
+        None if it matches none or most, or others are covered.
+        """
         if not _is_of_one(self.rule, group.shape):
             return None
         fits, others = [], []
@@ -428,9 +431,9 @@ def _groups(application: Application, pages: LevelPages) -> Sequence[AddressGrou
 
 
 def _is_of_one(rule: UrlRule, shape: Shape) -> bool:
-    """Return whether a rule holds a part of what differs among the URLs of a shape, such as a title or a number.
+    """Return whether a rule contains a part that differs among the URLs of a shape, such as a title or a number.
 
-    A whole word at the top of a site, or one that names a sort of page, is a place of its own.
+    A whole word at the top of a site, or a word for a sort of page, is not such a part.
     """
     common = shape.path.split("/")
     is_top = not any(part not in _ANYTHING for part in common)

@@ -60,7 +60,7 @@ OTHERWISE = "name an element with its id or class first, so that the rest is loo
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The contents of a page: names of elements and attributes, and values that all attributes take in turn."""
+    """The vocabulary of a generated page: names of elements and attributes, and the attributes' values."""
 
     tags: tuple[str, ...]
     attributes: tuple[str, ...]
@@ -177,11 +177,11 @@ class Cost:
 
 
 def worst(source: str, busy: Callable[[str], None]) -> Cost:
-    """Return the greatest cost of an XPath expression; ``busy`` is called with each page before it is tried.
+    """Return the highest cost of an XPath expression on the pages.
 
-    Slow expressions are really tried on pages of common elements; for the others, and for pages made against an
-    expression, the time is estimated from smaller pages. Raises `lxml.etree.XPathError` for an expression that fails on
-    a page.
+    ``busy`` is called with each page before it is tried. On pages of common elements, slow expressions are measured; in
+    all other cases the time is extrapolated from smaller pages. Raise `lxml.etree.XPathError` for an expression that
+    fails on a page.
     """
     expression = compiled(source)
     shapes = tuple(SHAPES)

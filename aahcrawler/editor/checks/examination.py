@@ -1,4 +1,4 @@
-"""``aah kb check``: everything that can be wrong with a knowledge base, found step by step.
+"""``aah kb check``: find everything that can be wrong with a knowledge base, step by step.
 
 The steps run in a process that is killed when one of them does not end.
 """
@@ -57,7 +57,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """The beginning or progress of a step: its number, place and subject, in words that complete "busy with"."""
+    """The beginning or progress of a step: its number, place, and subject, which completes the words "busy with"."""
 
     step: int
     place: TextPlace
@@ -97,7 +97,7 @@ def examine(connection: Connection, task: Task) -> None:
 
 
 def reports(task: Task, begin: Callable[[Busy], None]) -> Iterator[Finding | Citations]:
-    """Examine a knowledge base: files, contradictions, what they find on pages, then the cost of each expression.
+    """Examine a knowledge base: files, contradictions, results on saved pages, then the cost of each expression.
 
     ``begin`` is called with each next step.
     """
@@ -135,7 +135,7 @@ def _contents(folders: tuple[Path, ...], places: FileLines, begin: Callable[[Bus
 
 
 def _on_pages(task: Task, places: FileLines, begin: Callable[[Busy], None]) -> Iterator[Finding]:
-    """Yield what each file finds, misses and refuses on the saved pages; a step for each file."""
+    """Yield findings on what each file finds, misses and refuses on saved pages; one step for each file."""
     try:
         knowledge_base = load(*task.folders)
     except LoadError:
@@ -152,7 +152,7 @@ def _on_pages(task: Task, places: FileLines, begin: Callable[[Busy], None]) -> I
 
 
 def _readable(folders: Iterable[Path]) -> tuple[SavedPage, ...]:
-    """Return the saved pages of folders; one of a later folder counts for one of the same name."""
+    """Return the saved pages in folders; a page in a later folder replaces one of the same name."""
     found: dict[str, SavedPage] = {}
     for folder in dict.fromkeys(folders):
         with suppress(SavedPageError):  # It was reported with the files.
@@ -188,7 +188,7 @@ def _structure(
 
 
 def _different(entries: Iterable[EntryLines]) -> tuple[tuple[EntryLines, ...], ...]:
-    """Put entries with the same expression together."""
+    """Group entries with equal expressions."""
     by_source: dict[str, list[EntryLines]] = {}
     for entry in entries:
         if entry.source:
@@ -285,7 +285,7 @@ def check(folders: tuple[Path, ...], seconds: float = SECONDS, progress: Callabl
 
 @dataclass(frozen=True, slots=True)
 class _Silence:
-    """The last reported step of a process; ``broken`` if it ended by itself."""
+    """The last reported step of a process that stopped reporting; ``broken`` if it ended by itself."""
 
     busy: Busy
     broken: bool
@@ -311,7 +311,7 @@ def reports_of(target: Callable[..., None], *arguments: object) -> Iterator[Conn
 
 
 def _taken(ours: Connection, task: Task, checked: Checked, progress: Callable[[str], None]) -> _Silence | None:
-    """Take reports until the last one, or until none comes any more."""
+    """Receive reports until the last one (return None), or until none arrives in time."""
     busy = Busy(task.start, TextPlace(str(task.folders[-1]), 0), "starting")
     patience = task.seconds + STARTING
     while ours.poll(patience):

@@ -1,6 +1,6 @@
-"""Find parts of levels that find nothing on their saved pages, or less than is read there without any file.
+"""Find parts of levels that find nothing on their saved pages, or less than generic reading does.
 
-Signs of applications that pages of other software show are found as well.
+Signs of applications that occur on pages of other software are reported as well.
 """
 
 import re
@@ -51,9 +51,9 @@ _SEVERAL = 2
 
 
 def idle_behaviours(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
-    """Yield the steps of a file that find nothing on the saved pages of the levels that their behaviour is for.
+    """Yield the steps of behaviours that find nothing on the saved pages of their levels.
 
-    What is documented may well be on none of a few pages. Behaviours without saved pages are passed over.
+    Documented steps may be absent from a few pages. Behaviours without saved pages are skipped.
     """
     for behaviour in file.root.iterchildren("behaviour"):
         shown = _pages_of(behaviour, file, pages)
@@ -82,8 +82,8 @@ def _pages_of(behaviour: etree._Element, file: ApplicationFile, pages: LevelPage
 def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Finding]:
     """Yield the signs, actions, fields and expressions of a file that find nothing on the saved pages of their level.
 
-    What is documented may well be on none of a few pages, and so may one of several alternatives that somebody has
-    written; what a program read off a page must be on one. Levels without saved pages are passed over.
+    Documented parts may be absent from a few pages, as may one of several alternatives written by a person; but what a
+    program derived from a page must occur on one. Levels without saved pages are skipped.
     """
     application = pages.applications.get(file.name)
     for element in file.root.iterchildren("level"):
@@ -103,9 +103,9 @@ def fruitless_parts(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
 
 @dataclass(frozen=True)
 class _Part:
-    """A level, or a variant of it, as its file writes it.
+    """A level or variant as its file defines it.
 
-    ``shown`` are the pages on which its parts may be, ``needed`` those without which nothing can be told.
+    Its parts are looked for on the pages ``shown``. If ``needed`` is empty, nothing is reported of it.
     """
 
     file: ApplicationFile
@@ -140,7 +140,7 @@ class _Part:
         return is_read_off(cite_of(element)) or (self.application.draft and is_doubtful(cite_of(element)))
 
     def _is_baseless(self, expressions: list[etree._Element], tried: int, *, known: bool = False) -> bool:
-        """Return whether nothing speaks for expressions that find nothing on so many pages, or in so many objects."""
+        """Return whether expressions that found nothing on so many pages, or in so many objects, are unjustified."""
         must_show = any(map(self._must_show, expressions))
         return must_show or (tried >= _SEVERAL and (known or all(is_doubtful(cite_of(each)) for each in expressions)))
 
@@ -209,7 +209,7 @@ class _Part:
         )
 
     def _is_spare(self, element: etree._Element) -> bool:
-        """Return whether an action is but one of several ways to a level, or asks for URLs that are on no page."""
+        """Return whether an action is one of several ways to a level, or requests URLs that are on no page."""
         if element.get("when-none") or element.find("request") is not None or element.find("form") is not None:
             return True
         others = (each for each in self.element.iterchildren("navigate") if each.get("to") == element.get("to"))
@@ -246,14 +246,14 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class _Shown:
-    """The signs of an application that a page of another software shows."""
+    """The signs of an application that occur on a page of other software."""
 
     page: SavedPage
     signs: tuple[Pattern, ...]
 
     @property
     def is_strong(self) -> bool:
-        """Whether one of them alone is enough to take the page for one of the application."""
+        """Whether one of them alone makes the page recognised as that application."""
         return any(sign.strength > Strength.HINT for sign in self.signs)
 
     @property
@@ -263,11 +263,11 @@ class _Shown:
 
 
 def shared_signs(knowledge_base: KnowledgeBase, places: FileLines, pages: Iterable[SavedPage]) -> Iterator[Finding]:
-    """Yield the signs that are on saved pages of other applications, or of none, and would claim such a page.
+    """Yield the signs on saved pages of other applications, or of none, that would make such a page recognised.
 
-    One hint that others share decides nothing, and neither do several that one other application has as well: software
-    descends from software. Applications that extend one another share their signs. Rivals for a page are passed over:
-    what they claim as strongly as one another is told elsewhere.
+    A single shared hint decides nothing; nor do several that one other application has as well, since software descends
+    from software. Applications that extend one another share their signs. Equally strong claims are reported by
+    ``rivalries``.
     """
     chosen = knowledge_base.applications
     candidates, detector = Candidates(chosen), Detector(knowledge_base)
@@ -288,9 +288,9 @@ def shared_signs(knowledge_base: KnowledgeBase, places: FileLines, pages: Iterab
 
 
 def common_signs(application: Application, places: FileLines) -> Iterator[Finding]:
-    """Yield the signs of an application that all sorts of software have, such as a favicon.
+    """Yield the signs of an application that any software may have, such as a favicon.
 
-    Where somebody says where the software writes a sign, the name may well be a common one.
+    A sign whose place is documented is accepted even if its name is common.
     """
     for number, sign in enumerate(application.patterns):
         reason = commonplace_in(sign) if not sign.cite or is_read_off(sign.cite) else ""
@@ -325,7 +325,7 @@ def _related(name: str, places: FileLines) -> frozenset[str]:
 
 
 def _is_in_folder_of(page: SavedPage, application: Application, places: FileLines) -> bool:
-    """Return whether a page is saved with an application, though it is expected to be recognised as none."""
+    """Return whether a page is saved in an application's folder although it is expected to be recognised as none."""
     return page.file.parent.name == Path(places.application(application.name).file).stem
 
 
@@ -352,7 +352,7 @@ _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """A body that is read short: the letters read, those there are, and the element that holds them all."""
+    """A body that is read incompletely: letters read, letters present, and the element that contains all of them."""
 
     page: SavedPage
     iri: str
@@ -433,7 +433,10 @@ def _owners(region: Region, owned: dict[HtmlElement, Extracted]) -> list[Extract
 
 
 def _compared(saved: SavedPage, extracted: Extracted, region: Region, action: Extract) -> _Short | None:
-    """Return by how much a body is short; None where nothing is left out but what is no running text of it."""
+    """Return by how much a body is read incompletely.
+
+    None if nothing is missing but text that does not belong to it.
+    """
     body = extracted.object.first(BODY)
     own = body if isinstance(body, str) else ""
     without = (*region.without, *extracted.without, *_left_out(saved.page, action, region))
@@ -469,7 +472,7 @@ def _letters(text: str) -> int:
 
 
 def _common(elements: Sequence[etree._Element]) -> etree._Element | None:
-    """Return the innermost element that holds all of some, None where there are none."""
+    """Return the innermost element that contains all elements, None if there are none."""
     if not elements:
         return None
     above = [elements[0], *elements[0].iterancestors()]
@@ -480,7 +483,7 @@ def _common(elements: Sequence[etree._Element]) -> etree._Element | None:
 
 
 def _holding(short: _Short) -> str:
-    """Say which element holds the whole body, as a selector where one of its classes or its id tells it."""
+    """Describe the element that contains the whole body, as a selector if a class or its id identifies it."""
     element = short.element
     if element is None:
         return "write the element that holds all of it"

@@ -1,1 +1,1 @@
-"""Drafts application files: from pages to patterns, levels, URLs and expressions, every guess marked."""
+"""Draft application files from pages: patterns, levels, URLs and expressions, with every guess marked."""

@@ -169,7 +169,7 @@ class AddressGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """The places of a URL: its path, a path written behind the question mark, and values of parameters by name."""
+    """The parts by which URLs are compared: path, a path in the query, and parameter values with their names."""
 
     url: str
     path: tuple[str, ...]
@@ -242,7 +242,7 @@ def _parameter_at(parts: _Parts, place: int) -> str:
 
 
 def _divided(alike: Sequence[_Parts], place: int, name: str) -> dict[str, list[_Parts]]:
-    """Return the URLs by the glob that stands for their part at a place."""
+    """Group URLs by the glob for their part at a place."""
     by_sort: dict[str, list[_Parts]] = defaultdict(list)
     is_last = not name and not any(any(parts.path[place + 1 :]) or parts.query or parts.values for parts in alike)
     for parts in alike:
@@ -261,7 +261,7 @@ def _divided(alike: Sequence[_Parts], place: int, name: str) -> dict[str, list[_
 
 
 def _names_follow(parts: _Parts, place: int, *, is_last: bool) -> bool:
-    """Return whether a place is one of many names: behind ``tag`` and the like, or at the end behind a number."""
+    """Return whether the part at a place is a name: after ``tag`` and similar words, or at the end after a number."""
     before = parts.path[place - 1] if 0 < place < len(parts.path) else ""
     return before.lower() in _TAKING or (is_last and _DIGITS.fullmatch(before) is not None)
 
@@ -311,7 +311,7 @@ def _named(bare: str) -> str:
 
 
 def _merge_titles(by_sort: dict[str, list[_Parts]], *, is_last: bool) -> None:
-    """Take titles with a number, or a word of a sort, for plain ones where most have none; words beside them, too."""
+    """Treat titles with a number, or with a word for a sort, as plain titles if most have none; plain words, too."""
     for sort in [each for each in by_sort if each.startswith(("led", "trailed", "stem ")) and not _SURE.match(each)]:
         found = _ENDING.search(sort)
         end = found[0] if found is not None and sort.endswith(found[0]) else ""
@@ -325,9 +325,9 @@ def _merge_titles(by_sort: dict[str, list[_Parts]], *, is_last: bool) -> None:
 
 
 def _by_words(chosen: Sequence[_Parts], place: int) -> dict[str, list[_Parts]]:
-    """Divide URLs with a plain word at a place: by the word where it is one of few, else not at all.
+    """Group URLs that have a plain word at a place: by the word if there are few words, else in one group.
 
-    Only words are counted behind which the same sorts of parts follow.
+    Only words followed by the same sorts of parts are counted together.
     """
     by_rest: dict[tuple[str, ...], list[_Parts]] = defaultdict(list)
     for parts in chosen:

@@ -1,4 +1,4 @@
-"""Elements of an application's file as a draft writes them, and its guesses with what speaks against each."""
+"""The elements of an application's file as a draft writes them, with its guesses and how doubtful each is."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,7 +76,7 @@ _NEVER_EMPTY = ("canonical", "avoid")
 
 
 class Alternative(BaseModel):
-    """Something else that could be right: in words, and the edits that write it instead of the guess."""
+    """What else could be right, in words, and the edits that put it in place of the guess."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,7 +85,7 @@ class Alternative(BaseModel):
 
 
 class Doubt(BaseModel):
-    """A guess at a place of a file. ``doubt`` is the larger, the less speaks for it."""
+    """A guess at a place of a file; ``doubt`` is in [0, 1], higher if less evidence supports the guess."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -97,10 +97,10 @@ class Doubt(BaseModel):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Change:
-    """One edit of an element of a file that is being written.
+    """One edit of an element in a file that is being written.
 
-    ``element`` is removed, replaced by ``xml``, gets ``attribute`` with ``value``, or a new child of ``xml``, before
-    ``before`` where one is named.
+    ``element`` is removed, or replaced by ``xml``; or its ``attribute`` is set to ``value``; or it gets ``xml`` as a
+    new child, before ``before`` if that is given.
     """
 
     kind: Literal["remove", "put", "set", "add"]
@@ -141,7 +141,7 @@ class Guesses:
         self.note(element, said, doubt, choices)
 
     def note(self, element: etree._Element, said: str, doubt: float, choices: Iterable[Choice] = ()) -> None:
-        """Keep a doubt of an element that has a comment already, or of which no comment speaks."""
+        """Record a doubt about an element without adding a comment."""
         kept = tuple(choices)[:MAX_ALTERNATIVES]
         self.found.append(Guess(element, said, min(max(doubt, LEAST), 1.0), kept))
 
@@ -169,7 +169,7 @@ def doubts_of(root: etree._Element, data: bytes, guesses: Iterable[Guess]) -> tu
 
 
 def _doubt(guess: Guess, places: Mapping[etree._Element, str]) -> Doubt:
-    """Return a doubt; one that nothing else is known for counts less, since nobody can do much about it."""
+    """Return a doubt; without alternatives it counts less, since there is little that anybody can do about it."""
     others = tuple(_alternatives(guess.choices, places))
     doubt = guess.doubt if others else guess.doubt * WITHOUT_ALTERNATIVES
     return Doubt(place=places[guess.element], said=guess.said, doubt=round(doubt, 3), alternatives=others)
@@ -197,7 +197,7 @@ def _edit(change: Change, places: Mapping[etree._Element, str]) -> Edit:
 
 
 def _whole(element: etree._Element) -> etree._Element:
-    """Return an element, or the one around it that must not be without any."""
+    """Return an element, or its parent if the parent may not be left without such a child."""
     parent = element.getparent()
     if parent is None or parent.tag not in _NEVER_EMPTY:
         return element

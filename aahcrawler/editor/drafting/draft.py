@@ -53,7 +53,7 @@ _OF_GUESSED, _OF_LEFT, _FOR_EACH = 0.5, 0.6, 0.3
 
 
 def ask_about_levels(root: etree._Element, levels: Sequence[LevelPlan], guesses: Guesses) -> None:
-    """Doubt each level that was only guessed from links: its URLs may lead to content, or to neither."""
+    """Doubt each level that was only inferred from links: its URLs may lead to content, or be of no use."""
     for level in levels:
         element = next((each for each in root.iter("level") if each.get("name") == level.name), None)
         if element is None or level.pages or level.terminal or level.start:
@@ -71,7 +71,7 @@ def ask_about_levels(root: etree._Element, levels: Sequence[LevelPlan], guesses:
 def ask_about_groups(
     root: etree._Element, groups: Iterable[AddressGroup], guesses: Guesses, levels: Sequence[LevelPlan]
 ) -> None:
-    """Doubt that URLs which are of no level and not avoided lead to nothing: to lists, content, or nothing new."""
+    """Doubt that groups of URLs without a level, and not avoided, are useless; they may be lists or content."""
     for number, group in enumerate(groups):
         if number == MAX_LEFT:
             return
@@ -93,9 +93,9 @@ def _uses(root: etree._Element, group: AddressGroup, levels: Sequence[LevelPlan]
 
 
 def avoidable(group: AddressGroup, levels: Sequence[LevelPlan]) -> tuple[Shape, ...]:
-    """Return the shapes of rules that refuse a group and no further page of a level; none if none can.
+    """Return the shapes of rules that refuse a group but no further page of a level; none if there are none.
 
-    Where the shape of the group fits such pages, each word at the end of its URLs has a rule of its own.
+    If the group's own shape matches such pages, each word at the end of the group's URLs gets a rule.
     """
     further = [ParsedUrl.parse(url) for level in levels for url in _further_pages(group.urls[0], level)]
     if not any(group.shape.rule.matches(page) for page in further):
@@ -188,7 +188,7 @@ _DOUBT_OF_SIGNS = {Strength.PROOF: SURE, Strength.STRONG: LIKELY, Strength.HINT:
 
 
 def with_open_names(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
-    """Return levels in whose shapes the names of other lists are left open; those that become alike are one."""
+    """Return levels with wildcards in place of the names of other lists; levels that become equal are merged."""
     found: dict[object, LevelPlan] = {}
     for level in levels:
         opened = level
@@ -201,7 +201,7 @@ def with_open_names(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
 
 
 def _opened(level: LevelPlan, other: LevelPlan) -> LevelPlan:
-    """Leave open in the shape of a level what is open in that of another, if a list of that is called so."""
+    """Put wildcards into a level's shape where another level's shape has them, if a list has that name."""
     parts, outer = (each.shape.path.split("/") for each in (level, other))
     places = [place for place, part in enumerate(outer) if part == "*"]
     if len(parts) <= len(outer) or level.shape.parameters or not places or not _has_word(outer[: places[0]]):
@@ -235,11 +235,10 @@ def _joined(known: LevelPlan, other: LevelPlan) -> LevelPlan:
 
 
 def prove(root: etree._Element, pages: Mapping[str, Sequence[Page]]) -> tuple[str, ...]:
-    """Take those actions out of a draft that find nothing on the pages of their levels; return what was taken out.
+    """Remove actions from a draft that find nothing on the pages of their levels; return what was removed.
 
-    ``pages`` are those given for each level, by its name; the actions of levels without any are left as they are. A
-    note in the place of an action says that it is gone. Raises `knowledge_base.loader.LoadError` for a draft that is
-    no valid file.
+    ``pages`` are those given for each level, by name; levels without pages are left as they are. A comment in place of
+    an action says that it was removed. Raise `knowledge_base.loader.LoadError` for a draft that is no valid file.
     """
     knowledge_base = loaded(annotated_xml.document(deepcopy(root)))
     (application,) = knowledge_base.applications

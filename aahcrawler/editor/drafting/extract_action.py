@@ -69,11 +69,11 @@ class GenericReadings:
         return tuple(found) if action.many else tuple(each for each in found if each not in answers)[:1]
 
     def worth(self, action: Extract, pages: Sequence[Page], *, beside: bool = False) -> float:
-        """Return how much of what generic reading finds an action reads, from 0 to 1, on the page where it is least.
+        """Return the share of generic reading's result that an action reads, in [0, 1], on the page where it is lowest.
 
-        The share of the objects counts, and that of the words of their bodies which are not of the template; words of
-        the template, of other objects, and far more words than that lower it. Where generic reading finds nothing, an
-        action is worth 1 if it finds anything.
+        It is computed from the share of the objects and the share of the words in their bodies, without words of the
+        template. Words of the template or of other objects, and far too many words, lower it. If generic reading finds
+        nothing, an action that finds anything is worth 1.
         """
         template = TemplateParts({}) if action.many else TemplateParts.of(pages)
         values = [self._worth(action, page, template, beside=beside) for page in pages]
@@ -151,7 +151,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class FieldDoubt:
-    """How doubtful the expression of a field is, and the fields that others would be, each with words on it."""
+    """How doubtful the expression of a field is, and alternative fields, each described in words."""
 
     doubt: float
     others: tuple[tuple[str, etree._Element], ...] = ()

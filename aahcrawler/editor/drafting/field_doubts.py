@@ -1,4 +1,4 @@
-"""Says how doubtful the fields of an action are, and finds the other expressions that could be meant."""
+"""Compute how doubtful the fields of an action are, and find alternative expressions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ Labelled = Callable[[LabelledObject, Page], Iterator[tuple[object, Label]]]
 
 
 def field_doubts(proposal: Proposal, generic: GenericReadings) -> Mapping[str, FieldDoubt]:
-    """Return the doubt of each field of a proposal that a page shows, with the fields that others would be."""
+    """Return the doubt of each field that occurs on a page, with alternative fields."""
     action = proposal.wrapper.action
     pages = [example.page for example in proposal.examples]
     unlike = _unlike(action, pages, generic, beside=proposal.objects.beside)
@@ -54,7 +54,7 @@ def field_doubts(proposal: Proposal, generic: GenericReadings) -> Mapping[str, F
 
 
 def _unlike(action: Extract, pages: Sequence[Page], generic: GenericReadings, *, beside: bool) -> Mapping[str, float]:
-    """Return, for each field, the share of the values that generic reading finds too and reads otherwise."""
+    """Return, for each field, the share of values that generic reading finds, too, but with another value."""
     same: Counter[str] = Counter()
     total: Counter[str] = Counter()
     for page in pages:
@@ -112,7 +112,7 @@ def _wider(examples: Sequence[LabelledExample]) -> Iterator[tuple[str, Sequence[
 def _relabelled(
     examples: Sequence[LabelledExample], name: str, labels: Labelled
 ) -> Iterator[tuple[str, Sequence[LabelledExample]]]:
-    """Yield examples in which another element of each object is the value, those that most objects have first."""
+    """Yield examples with another element of each object as the field's value, the most frequent alternatives first."""
     found: dict[object, dict[Element, Label]] = {}
     total = 0
     for example in examples:

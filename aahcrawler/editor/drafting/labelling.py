@@ -46,7 +46,7 @@ _Place = tuple[str, ...]
 
 @dataclass(frozen=True)
 class TemplateParts:
-    """The elements of each page, by its URL, that say the same on all pages, or the same beside short values."""
+    """The elements of each page, by URL, that have the same text on all pages, or labels with short varying values."""
 
     parts: dict[str, tuple[HtmlElement, ...]]
 
@@ -75,7 +75,7 @@ class TemplateParts:
 
 
 def _unique_places(page: Page) -> dict[_Place, HtmlElement]:
-    """Return the elements whose tags and classes, with those around them, no other element of the page has."""
+    """Return the elements whose path of tags and classes is unique on the page."""
     found: dict[_Place, HtmlElement] = {}
     counted: Counter[_Place] = Counter()
     places: dict[Element, _Place] = {}
@@ -198,7 +198,7 @@ def _introduced(item: HtmlElement) -> HtmlElement | None:
 
 
 def _closed_at(element: Element, item: Element) -> Iterator[Element]:
-    """Yield the elements within an item that end where an element without children does, the innermost first."""
+    """Yield the elements within an item that end together with a childless element, the innermost first."""
     if len(element):
         return
     current: Element | None = element

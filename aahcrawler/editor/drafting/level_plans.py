@@ -98,11 +98,11 @@ TERMS = {
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """A level to write. ``pages`` are the given pages that show it; none if only its URL is known.
+    """A level to write. ``pages`` are the given pages of it; empty if only its URL is known.
 
-    ``urls`` are the URLs that the given pages link to, or are, that its shape was made from. ``borrowed`` are pagings
-    of other levels, which pages of this one may have as well. ``further`` are shapes of URLs of further pages that no
-    paging describes; with ``counts_within`` such URLs have the level's own shape.
+    ``urls`` are the URLs from which its shape was made: the given pages, and what they link to. ``borrowed`` are
+    pagings of other levels that may apply to this one, too. ``further`` are shapes of further pages' URLs that no
+    paging describes; with ``counts_within``, such URLs have the level's own shape.
     """
 
     name: str
@@ -271,7 +271,10 @@ class _Planning:
         return next((group for group in self.groups if url in group.urls), None)
 
     def _shape(self, here: ParsedUrl, group: AddressGroup | None) -> Shape:
-        """Return the shape of a page's group; of a page that nothing is linked like, a guess from its URL alone."""
+        """Return the shape of a page's group.
+
+        If no link resembles the page's URL, a shape guessed from that URL alone.
+        """
         if group is not None:
             firsts = {first_page(ParsedUrl.parse(url), self.pagings).url for url in group.urls}
             if len(firsts) > 1:
@@ -341,7 +344,7 @@ def _beyond(here: ParsedUrl, links: Sequence[PageLink]) -> Iterator[ParsedUrl]:
 
 
 def _is_taken(group: AddressGroup, levels: Iterable[LevelPlan]) -> bool:
-    """Return whether a group is of a level already; a list may have URLs that those of content would fit as well."""
+    """Return whether a group belongs to a level; lists may have URLs that a content level's shape matches as well."""
     fitting = (level for level in levels if level.has(group.urls[0]))
     return any(not level.terminal or level.shape == group.shape for level in fitting)
 
@@ -352,7 +355,7 @@ def _called(name: str, taken: set[str]) -> str:
 
 
 def _narrow_first(levels: Sequence[LevelPlan]) -> list[LevelPlan]:
-    """Put levels whose URLs vary less before others, since the first that fits counts."""
+    """Sort levels whose URLs vary less before others, since the first match counts."""
     return sorted(levels, key=lambda level: level.shape.path.replace("**", "").count("*") - len(level.shape.parameters))
 
 

@@ -229,9 +229,9 @@ def _generators(page: Page) -> Iterator[Sign]:
 
 
 def _credits(page: Page, spoken: SoftwareNames) -> Iterator[Sign]:
-    """Find the line in which a page names its software; its first link leads to the software's maker.
+    """Yield the sign of the line in which a page names its software, whose first link leads to the software's maker.
 
-    One that does not name the software that is wanted may give credit to somebody else.
+    A line that does not name the wanted software is skipped, as it may credit somebody else.
     """
     lines = set()
     for link in page.tree.iter("a"):
@@ -352,7 +352,7 @@ def _references(page: Page, signal: Signal) -> Iterator[str]:
 
 
 def _telling_piece(parts: Sequence[str], spoken: SoftwareNames) -> str:
-    """Return the part of a path that a template would write on every site: from a folder of its own on, or its file."""
+    """Return the part of a path that the template writes on every site: from its own folder on, or its file name."""
     telling = [place for place, part in enumerate(parts) if _strength(part, spoken) is not None]
     if not telling:
         return ""

@@ -102,7 +102,10 @@ def _counts_within(first: ParsedUrl, other: ParsedUrl) -> bool:
 
 
 def _spares(paging: Paging, *addresses: ParsedUrl) -> bool:
-    """Return whether a page number is taken off once, so that numbers of things are not taken for it."""
+    """Return whether URLs without their page numbers are equal, and stripping the number again changes nothing.
+
+    Otherwise the paging would also strip the numbers of things.
+    """
     firsts = {paging.strip(address).url for address in addresses}
     bare = {url.rstrip("/") for url in firsts}
     return len(bare) == 1 and all(paging.strip(ParsedUrl.parse(url)).url == url for url in firsts)
@@ -345,7 +348,7 @@ def _guesses(group: AddressGroup, useful: Collection[Reason]) -> Iterator[Avoide
 
 
 def _but_pages(shape: Shape) -> Shape:
-    """Leave further pages out of a rule on orders: where pagers tell the order as well, they are nowhere else."""
+    """Exempt further pages from a rule against sort orders, as pagers with the order are the only way to them."""
     return replace(shape, absent=tuple(sorted(PAGE_PARAMETERS))) if shape.parameters else shape
 
 

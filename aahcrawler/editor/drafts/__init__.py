@@ -1,1 +1,1 @@
-"""Works: entries under change, kept on disk step by step until they are saved to the own folder."""
+"""Works: entries that are being edited, stored step by step until they are saved to the own folder."""

@@ -1,4 +1,4 @@
-"""All works of an own folder: begun from a draft, from an entry of one's own, or from a copy of one that ships."""
+"""All works of an own folder, each begun from a draft, from an own entry, or from a copy of a shipped one."""
 
 import logging
 import threading
@@ -205,9 +205,9 @@ _TURN: Final = 0.2
 
 
 class Progress:
-    """Examines the newest revision of a work, one at a time; an examination of an older one is ended.
+    """Examines the newest revision of a work, one at a time; the examination of an older one is cancelled.
 
-    Safe for several threads. ``close`` ends what is running.
+    Thread-safe.
     """
 
     def __init__(self, works: DraftCollection, name: str, seconds: float = SECONDS) -> None:
@@ -220,7 +220,10 @@ class Progress:
         self._fault = ""
 
     def ask(self) -> int:
-        """Have the work as it is now examined, unless it was or is being; return its revision. Raises `WorkError`."""
+        """Start examining the current revision of a work, unless it was or is examined; return its number.
+
+        Raise `WorkError`.
+        """
         revision = self._works.existing(self._name).now().revision
         with self._condition:
             if revision > self._wanted:
@@ -233,7 +236,7 @@ class Progress:
 
     @property
     def latest(self) -> Examined | None:
-        """What was found out last, and of which revision; None if nothing was yet."""
+        """The last result with its revision; None if there is none yet."""
         with self._condition:
             return self._latest
 
@@ -245,7 +248,7 @@ class Progress:
 
     @property
     def fault(self) -> str:
-        """Why nothing could be found out about the revision asked for last; empty where nothing was wrong."""
+        """Why the revision requested last could not be examined; empty if it could."""
         with self._condition:
             return self._fault
 

@@ -1,9 +1,8 @@
-"""The folder of a work, which holds all of it at any moment, whatever crashes.
+"""The folder of a work, which contains all of it at any moment, even after a crash.
 
-``steps.jsonl`` grows by a line for each step, which is on disk before anything else of the step is. ``entry.xml`` is
-the text, ``doubts.json`` and ``pages.json`` hold the doubts and the expectations of pages, ``pages/`` the bodies of
-these by their digests, ``origin.json`` what the work began with. Where a crash came between, the last step is made
-again from its line.
+``steps.jsonl`` gets a line for each step, which is on disk before anything else of the step. ``entry.xml`` is the text,
+``doubts.json`` and ``pages.json`` hold doubts and expectations of pages, ``pages/`` the bodies of pages by digest,
+``origin.json`` what the work began with. After a crash, the last step is repeated from its line.
 """
 
 import os

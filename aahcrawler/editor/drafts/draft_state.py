@@ -1,4 +1,4 @@
-"""A work at one moment: its text, the doubts that are left, its pages, and the steps that led there."""
+"""A work at one moment: its text, its open doubts, its pages, and the steps that led there."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ class DraftEditError(Exception):
 
 
 class StaleError(DraftEditError):
-    """The work or its entry was changed meanwhile: by whom, when, and what in plain words."""
+    """The work or its entry was changed meanwhile; the message says by whom, when, and what."""
 
     def __init__(self, who: str, when: datetime, what: str) -> None:
         self.who, self.when, self.what = who, when, what
@@ -49,7 +49,7 @@ class StepKind(StrEnum):
 
 
 class Patch(BaseModel):
-    """Bytes at an offset that were replaced by others, each byte written as the character of its number."""
+    """Bytes at an offset that replace others; each byte is stored as the character with its number."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -130,7 +130,10 @@ def patches_of(text: EntryText, edits: Sequence[Edit]) -> tuple[EntryText, tuple
 
 
 def patch_between(before: bytes, after: bytes) -> Patch | None:
-    """Return what makes one text of another: all from the first byte that differs to the last; None if none does."""
+    """Return the patch from one text to another: everything from the first to the last differing byte.
+
+    None if equal.
+    """
     if before == after:
         return None
     begin = _shared(before, after)
@@ -153,13 +156,13 @@ def _patch(before: EntryText, after: EntryText, splice: Splice) -> Patch:
 
 
 def last_to_undo(steps: Sequence[DraftStep], who: str) -> DraftStep | None:
-    """Return the last step of a person that can be taken back: nobody else has changed the work since."""
+    """Return the last step that a person can undo; None if somebody else has changed the work since."""
     done, _ = _stacks(steps, who)
     return done[-1] if done else None
 
 
 def last_to_redo(steps: Sequence[DraftStep], who: str) -> DraftStep | None:
-    """Return the step that took back what a person may make again: nobody has changed the work since."""
+    """Return the undoing step that a person can revert; None if somebody has changed the work since."""
     _, undone = _stacks(steps, who)
     return undone[-1] if undone else None
 
@@ -202,15 +205,15 @@ class Origin(BaseModel):
 
     @property
     def mark(self) -> str:
-        """What tells this work from others that were begun under its name."""
+        """A text that distinguishes this work from others begun under the same name."""
         return digest("\n".join((self.begun.isoformat(), self.who, self.source)).encode())[:12]
 
 
 class KeptDoubt(BaseModel):
-    """A doubt, with the words of the comment before its element, empty if there is none.
+    """A doubt with the comment before its element, empty if there is none.
 
-    ``settled`` says that a person decided it. ``open`` is False while that comment is gone, or the element, whose text
-    is kept in ``gone`` so that it is known when it comes back.
+    ``settled`` is True if a person decided it. ``open`` is False while the comment or the element is missing; the
+    element's text is then kept in ``gone``, so that it is recognised when it returns.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -299,10 +302,10 @@ def kept_doubts(doubts: Iterable[Doubt], text: EntryText) -> tuple[KeptDoubt, ..
 def followed_doubts(
     doubts: Sequence[KeptDoubt], before: EntryText, after: EntryText, settled: Collection[int] = ()
 ) -> tuple[KeptDoubt, ...]:
-    """Return doubts at their places after a change; those whose comment or element is gone are open again with it.
+    """Return doubts at their places after an edit.
 
-    ``settled`` are the numbers of doubts that the change was about: a comment that goes with one of them closes no
-    other doubt about the same element.
+    A doubt whose comment or element disappears is closed until it returns. ``settled`` are the numbers of the doubts
+    that the edit decides: a comment removed with one of them closes no other doubt about the same element.
     """
     guesses = after.guesses()
     moved = [_moved(kept, before, after) for kept in doubts]

@@ -1,4 +1,4 @@
-"""Examine an entry as a work has it, in a process that can be ended: whether it is valid, what it reads."""
+"""Examine a work's entry in a process that can be killed: whether it is valid, and what it reads."""
 
 import multiprocessing
 import os
@@ -36,9 +36,9 @@ _PATIENCE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class PlacedFinding:
-    """A mistake of an entry: the place and line of the element, and in words what to do. Errors forbid its use.
+    """A mistake in an entry: place and line of the element, and what to do; an error makes the entry unusable.
 
-    ``is_guess`` says that nobody has confirmed something, which is no mistake.
+    ``is_guess`` marks an unconfirmed guess, which is no mistake.
     """
 
     place: str
@@ -50,7 +50,7 @@ class PlacedFinding:
 
 @dataclass(frozen=True, slots=True)
 class PageOutcome:
-    """What is read on a page otherwise than expected, a line for each difference; none if all is as expected."""
+    """The differences between what is read on a page and what is expected, one a line; empty if there are none."""
 
     page: str
     differences: tuple[str, ...]
@@ -58,7 +58,7 @@ class PageOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What was found out about a revision; ``unfinished`` says why not all was looked at, empty if it was."""
+    """The result of examining a revision; ``unfinished`` says why it is incomplete, empty if it is complete."""
 
     revision: int
     findings: tuple[PlacedFinding, ...]
@@ -116,16 +116,16 @@ class _Found:
 
 
 def never() -> bool:
-    """Return False: nobody gives up what goes on."""
+    """Return False: the default for work that is never cancelled."""
     return False
 
 
 def examined(
     wanted: WantedExamination, seconds: float = SECONDS, is_outdated: Callable[[], bool] = never
 ) -> Examined | None:
-    """Examine an entry in a process of its own, which is ended after ``seconds``; None if it is outdated before.
+    """Examine an entry in a process that is killed after ``seconds``; return None if it becomes outdated before.
 
-    Raises `EditError` for an entry that is no XML.
+    Raise `EditError` for an entry that is no XML.
     """
     EntryText(wanted.entry.xml)  # It raises where there is nothing that a process could look at.
     found = _Found()
@@ -142,7 +142,7 @@ def examined(
 
 
 def _taken(ours: Connection, found: _Found, end: float, is_outdated: Callable[[], bool]) -> str | None:
-    """Take reports; return why not all were made, empty if they were, None if nobody wants them any more."""
+    """Receive reports; return why some are missing, empty if none is, None if the examination became outdated."""
     while time.monotonic() < end:
         if is_outdated():
             return None
@@ -184,7 +184,7 @@ def _is_orphaned() -> bool:
 
 
 def _end_with_parent(scratch: str) -> None:
-    """Wait until the parent is gone, which cannot clean up if it was killed; then do so, and end this process."""
+    """Wait until the parent has died, delete the temporary folder on its behalf, and end this process."""
     parent = multiprocessing.parent_process()
     if parent is None:
         return
@@ -222,7 +222,7 @@ def _outcomes(stage: Staged, busy: Callable[[str], None]) -> Iterator[PageOutcom
 def _checked(
     stage: Staged, wanted: WantedExamination, text: EntryText, busy: Callable[[str], None]
 ) -> Iterator[PlacedFinding]:
-    """Check the entry alone, with the files that it extends: the others were checked when they were saved."""
+    """Check the entry with the files that it extends only; others were checked when they were saved."""
     root = text.element("")
     extends = (root.get("extends") or "").strip() if root is not None else ""
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,4 +1,4 @@
-"""Changes of an entry that people make without writing any of it: levels, links, objects, fields, signs."""
+"""Edits of an entry that people make without writing XML: levels, links, objects, fields, signs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -70,14 +70,14 @@ _LISTS = ("avoid", "canonical", "listings")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Edits of a text, and what they do in plain words, as the history tells it behind a name."""
+    """Edits of a text, and a sentence on what they do, which follows a person's name in the history."""
 
     edits: tuple[Edit, ...]
     said: str
 
 
 def as_name(words: str) -> str:
-    """Return the name that a file gives to what a person calls so. Raises `EditError` where nothing is left.
+    """Return a person's words as a name for files. Raise `EditError` if nothing of them is usable.
 
     >>> as_name("Topic pages (2)"), as_name("Größe")
     ('topic-pages-2', 'gr-e')
@@ -90,7 +90,7 @@ def as_name(words: str) -> str:
 
 
 def element_at(text: EntryText, place: str, *tags: str) -> tuple[str, etree._Element]:
-    """Return the place and the element there, which is of one of the tags. Raises `EditError`."""
+    """Return the place and element at a place; its tag must be one of ``tags``. Raise `EditError`."""
     known, element = text.place(place), text.element(place)
     if known is None or element is None:
         raise EditError(f"there is no {place} in the file (any more)")
@@ -118,14 +118,14 @@ def element_xml(tag: str, attributes: Mapping[str, str], *children: str) -> str:
 
 
 def selecting(tag: str, expression: Expression, attributes: Mapping[str, str] | None = None) -> str:
-    """Return an element with an expression as XML; nobody has read its documentation."""
+    """Return an element with an expression as XML, cited as not documented."""
     if not expression.css and not expression.xpath:
         raise EditError("choose an element first, or write a selector")
     return element_xml(tag, {**(attributes or {}), **expression.attributes(), "cite": UNPROVEN})
 
 
 def added(text: EntryText, parent: str, xml: str) -> Add:
-    """Return the edit that adds an element where the schema wants it in its parent."""
+    """Return the edit that adds an element to its parent, at the position that the schema requires."""
     tag = str(etree.fromstring(xml).tag)
     return Add(place=parent, xml=xml, before=schema_order().before(text, parent, tag))
 
@@ -142,10 +142,7 @@ def expression_text(expression: Expression) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NamedGroup:
-    """A group of alike addresses that a person made a level of.
-
-    Their pages are told by the address alone.
-    """
+    """A group of similar addresses that a person made a level. Its pages are recognised by address alone."""
 
     group: AddressGroup
     role: Role
@@ -153,9 +150,9 @@ class NamedGroup:
 
 
 def name_level(text: EntryText, chosen: NamedGroup) -> Made:
-    """Add a level for a group, with its address. Raises `EditError`.
+    """Add a level for a group, with its address. Raise `EditError`.
 
-    It comes last, so that it takes no page from any other level.
+    It comes last, so that it takes no page from another level.
     """
     name = as_name(chosen.name)
     if text.place(f"level[{name}]") is not None:
@@ -165,7 +162,7 @@ def name_level(text: EntryText, chosen: NamedGroup) -> Made:
 
 
 def set_role(text: EntryText, level: str, role: Role) -> Made:
-    """Say whether a level leads to content or holds it. Raises `EditError` where it has objects and is to hold none."""
+    """Set whether a level leads to content or holds it. Raise `EditError` if it has objects and is to hold none."""
     place = level_place(text, level)
     _, element = element_at(text, place)
     if role == "intermediate" and element.find(".//extract") is not None:
@@ -176,10 +173,10 @@ def set_role(text: EntryText, level: str, role: Role) -> Made:
 def add_link_rule(
     text: EntryText, level: str, to: str, group: AddressGroup | None = None, expression: Expression = ANY_LINK
 ) -> Made:
-    """Have links of a level's pages followed to another level. Raises `EditError`.
+    """Follow links on a level's pages to another level. Raise `EditError`.
 
-    Without an ``expression`` these are all links whose URLs are of that level. ``group`` are URLs that lead there as
-    well: where no address of that level fits them, it gets theirs.
+    Without ``expression``, these are all links whose URLs are of the level ``to``. ``group`` are further URLs that lead
+    to it; unless an address of that level matches them, it gets theirs.
     """
     place, target = level_place(text, level), level_place(text, to)
     is_any = expression == ANY_LINK
@@ -200,7 +197,7 @@ def add_link_rule(
 
 
 def avoid(text: EntryText, group: AddressGroup | Shape, reason: Reason) -> Made:
-    """Have URLs never fetched. Raises `EditError` where that would leave out a level."""
+    """Never fetch these URLs. Raise `EditError` if that would exclude a level."""
     shape = group if isinstance(group, Shape) else group.shape
     for each in (place for place in text.places() if place.endswith("]") and "/address[" in place):
         _, element = element_at(text, each)
@@ -221,7 +218,7 @@ def _level(name: str, chosen: NamedGroup) -> str:
 
 
 def _address(text: EntryText, level: str, group: AddressGroup) -> list[Edit]:
-    """Return what gives a level the addresses of a group, nothing where it has them already."""
+    """Return the edits that give a level the address of a group; none if it has it."""
     known, element = element_at(text, level)
     shapes = [_shape(each) for each in element.iterchildren("address")]
     urls = [ParsedUrl.parse(url) for url in group.urls]
@@ -261,16 +258,16 @@ def _example(group: AddressGroup | Shape) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Where a field is: on the whole ``page``, and whether the ``first`` object alone has it."""
+    """Where a field is looked for: on the whole ``page``, and only for the ``first`` object."""
 
     page: bool = False
     first: bool = False
 
 
 def add_objects(text: EntryText, level: str, kind: str, item: Expression) -> Made:
-    """Have objects of a type read on a level's pages: what ``item`` finds. Raises `EditError`.
+    """Read objects of a type on a level's pages, in the elements that ``item`` finds. Raise `EditError`.
 
-    Until fields are named, all text of the element is the body. Each object is known by its words.
+    Until fields are added, all text of the element is the body, and an object is identified by its text.
     """
     place = level_place(text, level)
     _, element = element_at(text, place)
@@ -290,7 +287,7 @@ def add_objects(text: EntryText, level: str, kind: str, item: Expression) -> Mad
 
 
 def add_item(text: EntryText, action: str, expression: Expression) -> Made:
-    """Have objects looked for in another way where the ways before find none; ``action`` is the place of an extract."""
+    """Add a fallback expression for an extraction's objects; ``action`` is its place."""
     place, element = element_at(text, action, "extract")
     said = f"where nothing else is found, each {expression_text(expression)} is a {element.get('type')}"
     return Made((added(text, place, selecting("item", expression)),), said)
@@ -299,7 +296,7 @@ def add_item(text: EntryText, action: str, expression: Expression) -> Made:
 def add_field(
     text: EntryText, action: str, name: str, kind: FieldKind, expression: Expression, extent: Extent | None = None
 ) -> Made:
-    """Name a field of objects; ``action`` is the place of an extract. Raises `EditError` where there is one already."""
+    """Add a field to objects; ``action`` is the place of an extraction. Raise `EditError` if it has such a field."""
     place, element = element_at(text, action, "extract")
     called, where = as_name(name), extent or Extent()
     if any(each.get("name") == called for each in element.iterchildren("field")):
@@ -315,21 +312,21 @@ def add_field(
 
 
 def add_select(text: EntryText, place: str, expression: Expression) -> Made:
-    """Add another place to look in where the ones before find nothing: to a field, an identity, or links."""
+    """Add a fallback selector, used when those before find nothing, to a field, an identity, or links."""
     known, _ = element_at(text, place, "field", "identity", "parent", "navigate")
     said = f"{_called(text, known)} is looked for at {expression_text(expression)} as well"
     return Made((added(text, known, selecting("select", expression)),), said)
 
 
 def exclude(text: EntryText, field: str, expression: Expression) -> Made:
-    """Leave parts out of a field; ``field`` is its place."""
+    """Exclude parts from a field; ``field`` is its place."""
     known, _ = element_at(text, field, "field")
     said = f"{_called(text, known)} is without {expression_text(expression)}"
     return Made((added(text, known, selecting("without", expression)),), said)
 
 
 def replace_select(text: EntryText, place: str, expression: Expression) -> Made:
-    """Put another selector in the place of one, in any element that has one. What else it says stays."""
+    """Replace the selector of any element; its other attributes are kept."""
     known, element = element_at(text, place)
     if element.get("css") is None and element.get("xpath") is None:
         raise EditError(f"{known} has no selector; choose one of those below it")
@@ -354,7 +351,7 @@ def add_sign(
     strength: Strength = Strength.HINT,
     level: str = "",
 ) -> Made:
-    """Add a sign by which pages are told: of the application, or of a ``level``, where it has no strength."""
+    """Add a sign of the application, or of a ``level``, where ``strength`` has no meaning."""
     if not level:
         xml = selecting("pattern", expression, {"strength": strength.name.lower()})
         said = f"{expression_text(expression)} is a sign of the application"
@@ -365,9 +362,9 @@ def add_sign(
 
 
 def remove(text: EntryText, place: str) -> Made:
-    """Remove an element; where it is the last of its sort, with the one around it if that may be missing.
+    """Remove an element, and its parent if that would become empty and is optional.
 
-    With a level go the links that lead to it. Raises `EditError` where an element of the sort must be there.
+    Links to a removed level are removed as well. Raise `EditError` if an element of this sort is required.
     """
     known, element = element_at(text, place)
     said = f"removed {_called(text, known)}"
@@ -383,7 +380,7 @@ def remove(text: EntryText, place: str) -> Made:
 
 
 def _is_all_of_list(text: EntryText, place: str) -> bool:
-    """Return whether an element is all that a list of rules holds, which would say nothing without it."""
+    """Return whether an element is the only rule in a list, which would be meaningless without it."""
     above = place.rpartition("/")[0]
     return above.partition("[")[0] in _LISTS and len(element_at(text, above)[1].findall("*")) == 1
 
@@ -397,7 +394,7 @@ def _leading_to(text: EntryText, level: str) -> Iterator[str]:
 
 
 def _called(text: EntryText, place: str) -> str:
-    """Return an element as people speak of it: the date of reply, level thread."""
+    """Return an element in words: the date of reply, level thread."""
     _, element = element_at(text, place)
     segments = place.split("/")
     above = [element_at(text, "/".join(segments[: count + 1]))[1] for count in range(len(segments))]

@@ -1,4 +1,4 @@
-"""A work: an entry under change, of which every step is kept and can be taken back."""
+"""A work: an entry that is being edited; every step is stored and can be undone."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -49,10 +49,10 @@ MAX_BYTES: Final = 256 << 20
 
 
 def joined(text: EntryText, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """Return edits that were made for an earlier text as edits of the present one.
+    """Adapt edits made for an earlier text to the present one.
 
-    What an application has once is added to where it is there by now, made where it is not, and removed once it is
-    empty. Raises `EditError` for edits that cannot be made.
+    Parts that an application has only once are extended if they exist by now, created if not, and removed when empty.
+    Raise `EditError` for edits that cannot be made.
     """
     made: list[Edit] = []
     for edit in edits:
@@ -83,9 +83,9 @@ def _fitting(text: EntryText, edit: Edit) -> Iterator[Edit]:
 def prove(
     state: DraftState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
 ) -> None:
-    """Examine an entry as a work has it. Raises `NotSavedError` with the reasons against saving it, and `WorkError`.
+    """Examine a work's entry. Raise `NotSavedError` with the reasons against saving it, and `WorkError`.
 
-    With ``force`` warnings are none.
+    With ``force``, warnings are ignored.
     """
     found = examined(WantedExamination(state.revision, entry, tuple(folders)), SECONDS, is_given_up)
     if found is None:
@@ -121,7 +121,7 @@ def write(state: DraftState, entry: Entry, folders: Sequence[Path], who: str) ->
 
 
 def _errors(found: Examined) -> Iterator[str]:
-    """Yield what forbids saving, in words."""
+    """Yield in words what forbids saving."""
     if found.unfinished:
         yield f"it was not examined to the end: {found.unfinished}"
     for each in found.errors:
@@ -154,7 +154,7 @@ def _said(state: DraftState) -> str:
 
 
 def _inherited(entry: Entry, folders: Sequence[Path]) -> set[str]:
-    """Return the pages that an earlier folder has in the same words, so that they need not be saved again."""
+    """Return the pages that an earlier folder has unchanged, so that they need not be saved again."""
     return {
         page.stem
         for page in entry.pages
@@ -172,12 +172,12 @@ def _holds(folder: Path, page: PageParts) -> bool:
 
 
 class OpenedDraft:
-    """An entry under change in a folder of its own. Several people may look at it at once, from several processes.
+    """A work in a folder of its own. Several people may open it at once, in several processes.
 
-    ``who`` is the name of the person that acts; ``said`` is what they did, in plain words. ``revision`` is the number
-    of the last step that they saw: where the work was changed since, `StaleError` is raised, and nothing is changed.
-    ``examining`` is held while the entry is examined. ``mark`` is that of the origin, where only the work that began
-    so is meant.
+    ``who`` is the name of the person who acts; ``said`` is a sentence on the act. ``revision`` is the number of the
+    last step that the person saw: if the work has changed since, `StaleError` is raised and nothing is changed.
+    ``examining`` is held while the entry is examined. With the ``mark`` of an origin, only the work that began with it
+    is meant.
     """
 
     def __init__(self, folder: DraftFolder, folders: Sequence[Path], examining: Semaphore, mark: str = "") -> None:
@@ -192,14 +192,14 @@ class OpenedDraft:
         return self._folder.path.name
 
     def now(self) -> DraftState:
-        """Return the work as it is. Raises `WorkError`."""
+        """Return the present state. Raise `WorkError`."""
         with self._folder.locked():
             return self._present()
 
     def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> DraftState:
-        """Make edits of the text, and return the work after them.
+        """Apply edits to the text; return the state after them.
 
-        Raises `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
+        Raise `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
         """
         if len(edits) > MAX_EDITS:
             raise EditError(f"more than {MAX_EDITS} changes at once; make them in several steps")
@@ -207,9 +207,9 @@ class OpenedDraft:
             return self._edited(self._seen(revision), edits, who, said)
 
     def rewrite(self, data: bytes, who: str, revision: int) -> DraftState:
-        """Put a text that somebody wrote in the place of the present one, and return the work after it.
+        """Replace the text by one that somebody wrote; return the state after it.
 
-        Raises `StaleError`, `WorkError`, and `EditError` for what is no file of an application.
+        Raise `StaleError`, `WorkError`, and `EditError` for an invalid file.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -243,7 +243,7 @@ class OpenedDraft:
             return self._edited(state, edits, who, said, dict.fromkeys(left, True))
 
     def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> DraftState:
-        """Settle a doubt with what else could be right, by its words. Raises `StaleError`, `WorkError`, `EditError`."""
+        """Settle a doubt by the alternative with the words ``said``. Raise `StaleError`, `WorkError`, `EditError`."""
         with self._folder.locked():
             state = self._seen(revision)
             number = _number(state, doubt)
@@ -254,9 +254,9 @@ class OpenedDraft:
             return self._edited(state, edits, who, f"chose: {said}, instead of: {doubt.said}", {number: True})
 
     def undo(self, who: str, revision: int) -> DraftState:
-        """Take back the last change of a person, unless somebody else changed the work since.
+        """Undo a person's last change, unless somebody else changed the work since.
 
-        Raises `WorkError` where there is none, and `StaleError`.
+        Raise `WorkError` if there is none, and `StaleError`.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -266,7 +266,7 @@ class OpenedDraft:
             return self._taken_back(state, step, who, StepKind.UNDO)
 
     def redo(self, who: str, revision: int) -> DraftState:
-        """Make again what a person took back last, unless anything was changed since. Raises as `undo` does."""
+        """Redo the change that a person undid last, unless anything was changed since. Raise as `undo` does."""
         with self._folder.locked():
             state = self._seen(revision)
             step = last_to_redo(state.steps, plain_line(who))
@@ -336,11 +336,11 @@ class OpenedDraft:
     def save(
         self, who: str, revision: int, *, force: bool = False, is_given_up: Callable[[], bool] = never
     ) -> DraftState:
-        """Save the entry to the own folder, once it is valid and read as expected; the work stays.
+        """Save the entry to the own folder if it is valid and read as expected; the work remains.
 
-        Raises `NotSavedError` with the reasons against it, of which warnings do not count with ``force``; `StaleError`
-        where somebody changed the work or saved the entry meanwhile; `WorkError`, also once it ``is_given_up`` before
-        the entry is proved.
+        Raise `NotSavedError` with the reasons against it, without warnings if ``force``; `StaleError` if somebody
+        changed the work or saved the entry meanwhile; `WorkError`, also if ``is_given_up`` returns True before the
+        examination ends.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -353,9 +353,9 @@ class OpenedDraft:
             return self._stepped(state, who, "saved the entry", kind=StepKind.SAVE)
 
     def discard(self, revision: int | None = None) -> None:
-        """Remove the work with all its steps; what was saved of it stays.
+        """Delete the work with all its steps; what was saved of it stays.
 
-        A work that cannot be read is removed without a ``revision`` alone. Raises `WorkError` and `StaleError`.
+        A work that cannot be read is only deleted without ``revision``. Raise `WorkError` and `StaleError`.
         """
         with self._folder.locked():
             if revision is not None:
@@ -369,7 +369,7 @@ class OpenedDraft:
         return self._folder.read()
 
     def _seen(self, revision: int | None) -> DraftState:
-        """Return the work as it is, which must be as it was at a revision where one is given. Raises `StaleError`."""
+        """Return the present state. Raise `StaleError` if it is not that of ``revision``, unless that is None."""
         state = self._present()
         later = (step for step in reversed(state.steps) if step.number > (revision or 0))
         changed = next((step for step in later if step.kind is not StepKind.SAVE), None)
@@ -378,7 +378,7 @@ class OpenedDraft:
         return state
 
     def _see_that_it_is_meant(self) -> None:
-        """Raise `WorkError` where the work is not there any more, or another one was begun under its name."""
+        """Raise `WorkError` if the work is gone, or another one was begun under its name."""
         if not self._folder.is_there:
             raise DraftEditError(f"there is no work {self.name} any more; somebody has discarded it")
         if self._mark and self._folder.origin().mark != self._mark:
@@ -402,7 +402,7 @@ class OpenedDraft:
         return self._folder.append(state, step)
 
     def _taken_back(self, state: DraftState, step: DraftStep, who: str, kind: StepKind) -> DraftState:
-        """Take a step back to which nothing was added since."""
+        """Undo a step that no later step builds on."""
         patches, data = tuple(patch.reverse for patch in reversed(step.patches)), state.text.data
         for patch in patches:
             data = patch.replaced(data)
@@ -453,7 +453,7 @@ def _number(state: DraftState, doubt: Doubt) -> int:
 
 
 def _unmarking(state: DraftState, number: int, doubt: Doubt) -> tuple[Edit, ...]:
-    """Return what takes off the mark of a guess, unless another doubt about its element is left."""
+    """Return the edits that remove a guess's comment, unless another doubt about the element is open."""
     others = (
         kept for other, kept in enumerate(state.kept_doubts) if other != number and kept.open and not kept.settled
     )

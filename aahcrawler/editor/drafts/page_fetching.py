@@ -1,4 +1,4 @@
-"""Fetch a page into a work with the manners of a crawl, and say what the entry reads on it."""
+"""Fetch a page into a work with a crawl's politeness, and record what the entry reads on it."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -29,9 +29,9 @@ _PAGE_STATUS: Final = 200
 
 
 def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
-    """Return what a knowledge base reads on a page, with the header fields that it needs, as what is expected of it.
+    """Return what a knowledge base reads on a page as an expectation, with the header fields that it depends on.
 
-    Drafts are read as if they were confirmed: what they miss is to be seen.
+    Drafts are read as if they were confirmed, so that their gaps are visible.
     """
     found = understood(page, ApplicationAwareHelper(knowledge_base.confirmed).assist(page))
     fetched = page.fetched_at.replace(microsecond=0)
@@ -39,7 +39,7 @@ def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
 
 
 def read_now(work: OpenedDraft, page: Page) -> Expectation:
-    """Return what the entry of a work, as it is now, reads on a page. Raises `WorkError` where it is not valid."""
+    """Return what the present entry of a work reads on a page. Raise `WorkError` if it is invalid."""
     state = work.now()
     try:
         with staged(Entry(work.name, state.text.data), work.folders) as stage:
@@ -49,15 +49,15 @@ def read_now(work: OpenedDraft, page: Page) -> Expectation:
 
 
 class PageFetchError(DraftEditError):
-    """A page was not fetched; the message says why and what to do."""
+    """The page was not fetched; the message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manners:
-    """How pages are asked for: the ``contact`` that sites are told, and the seconds between two pages of one host.
+    """How pages are fetched: the ``contact`` in requests, and the seconds between two pages of a host.
 
-    No host on a private network is asked but in the networks of ``allow_private``. ``resolve`` maps host names to
-    IP addresses, as a definition does. Crawls ``by_proxy`` fetch nothing here, where no proxy is used.
+    Hosts on private networks are only contacted in the networks of ``allow_private``. ``resolve`` maps host names to IP
+    addresses, as a definition does. For a crawl ``by_proxy`` nothing is fetched, as no proxy is used here.
     """
 
     contact: str
@@ -76,7 +76,7 @@ class Manners:
 
 
 class PageFetching:
-    """Fetches pages one after the other from each host. One instance is for all works of a program."""
+    """Fetches pages, one at a time from each host. A program uses one instance for all works."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep

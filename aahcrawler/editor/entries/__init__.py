@@ -1,1 +1,1 @@
-"""The own folder: the entries of one's own beside those that ship, who changed what when, and entries that travel."""
+"""The own folder: own entries beside the shipped ones, their history, and exchange with others."""

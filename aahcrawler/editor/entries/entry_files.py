@@ -1,4 +1,4 @@
-"""The parts of an entry, each under its path within ``applications``, and the history of what was done to them."""
+"""The files of an entry, by path within ``applications``, and the history of their changes."""
 
 import os
 import re
@@ -27,7 +27,7 @@ MAX_CONTENT = 16 << 20
 
 
 class Contents(StrEnum):
-    """Whose words the saved pages of a pack hold."""
+    """Who wrote the texts in the saved pages of a pack."""
 
     MINE = "mine"
     """The packer wrote them, or may pass them on."""
@@ -42,7 +42,7 @@ class Contents(StrEnum):
 
 
 class PageParts(NamedTuple):
-    """A saved page as its two files hold it, which are called ``stem``."""
+    """The two files of a saved page, and the name ``stem`` that they share."""
 
     stem: str
     html: bytes
@@ -60,7 +60,7 @@ class Entry:
 
     @property
     def digest(self) -> str:
-        """The digest of the XML file, by which it is seen whether anybody changed it."""
+        """The digest of the XML file, by which changes are noticed."""
         return digest(self.xml)
 
     def parts(self) -> dict[str, bytes]:
@@ -77,7 +77,7 @@ class Entry:
 
     @classmethod
     def of(cls, name: str, parts: Mapping[str, bytes]) -> "Entry":
-        """Return the entry that files make up; pages without an expectation, and the reverse, are left out."""
+        """Build an entry from its files; a page without expectation, or the reverse, is left out."""
         start = f"pages/{name}/"
         stems = sorted(part.removeprefix(start).removesuffix(".html") for part in parts if part.endswith(".html"))
         pages = (
@@ -108,7 +108,7 @@ def digest(data: bytes) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Return whether an entry or a saved page may be called so.
+    """Return whether a text is a valid name for an entry or a saved page.
 
     >>> is_name("tinyforum-2"), is_name("../x"), is_name("x.")
     (True, False, False)
@@ -117,10 +117,10 @@ def is_name(name: str) -> bool:
 
 
 class Change(BaseModel):
-    """A change of an entry: when (UTC), by whom, what in plain words.
+    """A change of an entry: when (UTC), by whom, and a sentence on what.
 
-    ``before`` and ``after`` are the digests of the XML file, empty where there was none. ``parts`` are the digests of
-    all files of the entry after the change, by their paths; ``contents`` holds, by digest, those that were new.
+    ``before`` and ``after`` are the digests of the XML file, empty if there was none. ``parts`` are the digests of all
+    files after the change, by path; ``contents`` has the new file contents, by digest.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -140,7 +140,7 @@ class Change(BaseModel):
 
 
 class ChangeLog:
-    """The history of one entry. Callers take care that only one of them writes."""
+    """The history of one entry. The caller must prevent concurrent writing."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -198,7 +198,7 @@ def shortened(changes: Sequence[Change], size: int) -> tuple[Change, ...]:
 
 
 def kept_parts(change: Change, known: Iterable[Change]) -> dict[str, bytes] | None:
-    """Return the files of an entry after a change; None if one of them is not kept, or is not what it should be."""
+    """Return the files of an entry after a change; None if one is no longer stored, or is damaged."""
     packed = {name: each for other in known for name, each in other.contents.items()}
     parts: dict[str, bytes] = {}
     for part, name in change.parts.items():
@@ -210,7 +210,7 @@ def kept_parts(change: Change, known: Iterable[Change]) -> dict[str, bytes] | No
 
 
 def contents_of(parts: Mapping[str, bytes], known: Sequence[Change]) -> dict[str, str]:
-    """Return the contents of files that a history does not hold yet, packed as it keeps them."""
+    """Return the file contents that a history does not have yet, compressed as it stores them."""
     there = {name for change in known for name in change.contents}
     new = {digest(data): data for data in parts.values() if len(data) <= MAX_CONTENT}
     return {name: b64encode(zlib.compress(data, 9)).decode() for name, data in new.items() if name not in there}

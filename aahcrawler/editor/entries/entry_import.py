@@ -1,4 +1,4 @@
-"""Take in an entry that somebody else packed: look at it first, prove it, and only then save it."""
+"""Import an entry that somebody else packed: inspect it, prove it, and only then save it."""
 
 import signal
 import tempfile
@@ -47,10 +47,11 @@ class Task:
 
 
 def failures(task: Task, seconds: float = SECONDS) -> tuple[str, ...]:
-    """Return what fails with an entry, a line each; nothing if it may be saved.
+    """Return a line for each failure of an entry; empty if it may be saved.
 
-    It fails where the knowledge base would not load, where a saved page of the entry is read differently than expected,
-    where one of another entry is read differently than before, and where it has a sign that others' pages show.
+    An entry fails if the knowledge base would not load with it, if one of its saved pages is read differently than
+    expected, if a saved page of another entry would be read differently than before, or if one of its signs occurs on
+    pages of others.
     """
     with reports_of(_prove, task, seconds) as ours:
         if not ours.poll(seconds):
@@ -70,7 +71,7 @@ def _prove(connection: Connection, task: Task, seconds: float) -> None:
 
 
 def told(task: Task) -> Iterator[str]:
-    """Yield what fails with an entry, a line each."""
+    """Yield a line for each failure of an entry."""
     try:
         before = load(*filled(task.folders))
         with staged(task.entry, task.folders) as stage:
@@ -96,7 +97,7 @@ def _failing(stage: Staged, before: KnowledgeBase) -> Iterator[str]:
 
 
 def _changed(page: SavedPage, after: Trial, before: Trial) -> Iterator[str]:
-    """Say how a page of another entry is read differently than before."""
+    """Yield how a page of another entry would be read differently than before."""
     differences = after.outcome(page).differences
     former = before.outcome(page).differences if differences else ()
     for difference in differences:
@@ -105,7 +106,7 @@ def _changed(page: SavedPage, after: Trial, before: Trial) -> Iterator[str]:
 
 
 def _shared(page: SavedPage, application: Application) -> Iterator[str]:
-    """Say which signs that suffice alone are on a page of another application."""
+    """Yield the sufficient signs that occur on a page of another application."""
     sight = Sight(page.page)
     for pattern in application.patterns:
         if pattern.strength > Strength.HINT and sight.shows(pattern):
@@ -125,7 +126,7 @@ def _written(pattern: Pattern) -> str:
 
 
 class ImportRefusedError(PackError):
-    """An entry is not taken in; ``lines`` say why."""
+    """The entry was not imported; ``lines`` say why."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = tuple(lines)
@@ -134,11 +135,11 @@ class ImportRefusedError(PackError):
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """An entry of a pack that was looked at and tried, but not saved.
+    """A packed entry after inspection and trial, not saved.
 
-    ``wrong`` says why it cannot be taken in, ``said`` what is to be known of it. ``former`` is the entry of its name in
-    the own folder, None if there is none; ``covers`` the file of an earlier folder whose place it would take.
-    ``difference`` tells what would change, a line each, as programs that compare files write it.
+    ``wrong`` says why it cannot be imported, ``said`` what people should know. ``former`` is the own entry of the same
+    name, None if there is none; ``covers`` is the file in an earlier folder that it would replace. ``difference`` has
+    the lines of a unified diff.
     """
 
     pack: Pack
@@ -155,10 +156,10 @@ class Proposal:
 
 
 def propose(pack: Pack, folders: Sequence[Path], seconds: float = SECONDS) -> Proposal:
-    """Look at an entry and try it together with all others, as it would be in the last of the folders.
+    """Inspect an entry, and try it together with all others as part of the last folder.
 
-    Its file is examined in a process that may be killed before anything else reads it. Nothing is written. Raises
-    `PackError` where the last folder is the one that ships.
+    Its file is first examined in a process that may be killed. Nothing is written. Raise `PackError` if the last folder
+    is the shipped one.
     """
     if folders[-1].resolve() == SHIPPED.resolve():
         raise PackError(
@@ -176,10 +177,10 @@ def propose(pack: Pack, folders: Sequence[Path], seconds: float = SECONDS) -> Pr
 
 
 def take(proposal: Proposal, folder: Path, who: str, *, replace: bool = False) -> Change:
-    """Save a proposed entry in a folder of one's own, and note that.
+    """Save a proposed entry in an own folder, and record that in its history.
 
-    Raises `ImportRefusedError` where it failed, or where it would take the place of another and ``replace`` does not
-    say so; raises `OwnFolderError` if the entry was changed since it was proposed.
+    Raise `ImportRefusedError` if it failed, or would replace another entry without ``replace``; raise `OwnFolderError`
+    if the own entry was changed since the proposal.
     """
     if proposal.wrong:
         raise ImportRefusedError(proposal.wrong)

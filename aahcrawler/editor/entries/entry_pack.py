@@ -1,6 +1,6 @@
-"""An entry as one file: a ZIP file with its XML, saved pages, expectations and licence, and a manifest of them.
+"""An entry as one ZIP file, with its XML, saved pages, expectations and licence, and a manifest.
 
-It is packed once its own tests pass, and once its licence and whose its pages are is said.
+It is packed only if its own tests pass, and its licence and the authorship of its pages are stated.
 """
 
 import re
@@ -55,14 +55,14 @@ _MAX_LICENCE = 1 << 20
 
 
 class PackError(Exception):
-    """A file is no entry that can be used; the message says what is wrong with it."""
+    """The file is no usable entry; the message says what is wrong with it."""
 
 
 class Manifest(BaseModel):
-    """What a pack says of itself. ``files`` are the digests of its files, by their names within it.
+    """The manifest of a pack. ``files`` are the digests of its files, by name.
 
-    ``made`` is when the entry was changed last, ``by`` who packed it, ``program`` what packed it, ``licence`` an SPDX
-    identifier or expression.
+    ``made`` is when the entry was last changed, ``by`` who packed it, ``program`` the software that did, ``licence`` an
+    SPDX identifier or expression.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -81,7 +81,7 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """An entry, and what its pack says of it."""
+    """An entry with the manifest of its pack."""
 
     manifest: Manifest
     entry: Entry
@@ -89,9 +89,9 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What the packer says: when the entry was changed last, who packs it with what, its licence, whose its pages are.
+    """What the packer states: time of the last change, packer and software, licence, authorship of the pages.
 
-    ``licence`` is an SPDX identifier or expression; the entry holds its text.
+    ``licence`` is an SPDX identifier or expression; the entry has its text.
     """
 
     made: datetime
@@ -129,7 +129,7 @@ def read_pack(file: Path) -> Pack:
 
 
 def unpacked(data: bytes) -> Pack:
-    """Return what a pack holds, which is nothing but an entry and no larger than its bounds. Raises `PackError`."""
+    """Parse a pack, which must consist of an entry within the size limits. Raise `PackError`."""
     files = _unzipped(data)
     if _MANIFEST not in files:
         raise PackError(f"this is no entry: it holds no {_MANIFEST}; ask for a file that aah kb pack made")
@@ -217,7 +217,7 @@ def _check_members(members: list[ZipInfo]) -> None:
 
 
 def _read(archive: ZipFile, member: ZipInfo) -> bytes:
-    """Return a file; what is longer than it says is an error."""
+    """Return a file; one longer than declared is an error."""
     with archive.open(member) as opened:
         found = opened.read(member.file_size + 1)
     if len(found) != member.file_size:
@@ -271,9 +271,9 @@ def _mistakes(error: ValidationError) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What the packer says: the licence by its SPDX identifier and a file with its text, and whose the pages are.
+    """What the packer states: the licence by SPDX identifier, a file with its text, and the authorship of the pages.
 
-    A licence, or text, that is not said is that of the entry as it is. ``without_pages`` leaves the pages out.
+    A missing licence or text is that of the entry. ``without_pages`` leaves the pages out.
     """
 
     by: str
@@ -284,9 +284,9 @@ class Said:
 
 
 def pack_entry(name: str, folders: Sequence[Path], knowledge_base: KnowledgeBase, said: Said) -> bytes:
-    """Return an entry as one file. Raises `PackError` where something was not said or a saved page fails.
+    """Return an entry as one file. Raise `PackError` if a statement is missing or a saved page fails.
 
-    A licence that is said for an entry of one's own is kept with it, and noted.
+    A licence stated for an own entry is saved with it, and recorded in its history.
     """
     folder, entry = _found(name, folders)
     _check_pages(name, folders, knowledge_base)
@@ -301,7 +301,7 @@ def pack_entry(name: str, folders: Sequence[Path], knowledge_base: KnowledgeBase
 
 
 def _found(name: str, folders: Sequence[Path]) -> tuple[Path, Entry]:
-    """Return the entry of a name as it counts, with the saved pages of all folders, and the folder of its file."""
+    """Return the entry in force with a name, its saved pages from all folders, and the folder of its file."""
     owners = [folder for folder in folders if name in OwnFolder(folder).names()]
     if not owners:
         names = sorted({each for folder in folders for each in OwnFolder(folder).names()})

@@ -1,4 +1,4 @@
-"""The folder of one's own entries: each is saved as a whole or not at all, and every change is noted."""
+"""The folder of own entries: each is saved as a whole or not at all, and every change is recorded."""
 
 import getpass
 import json
@@ -36,10 +36,10 @@ WAITING = 20.0
 
 
 class Replacement:
-    """Files below ``root`` that are to be replaced, prepared in a ``folder`` of the same disk.
+    """The atomic replacement of files below ``root``, prepared in a ``folder`` on the same disk.
 
-    They are written there first, then a note that says that all are; what the note names is moved into its place, and
-    moved again if a crash came between.
+    New files are written to the folder, then a note that all are complete. Then the files named in the note are moved
+    into place; after a crash, that is repeated.
     """
 
     def __init__(self, root: Path, folder: Path) -> None:
@@ -48,7 +48,7 @@ class Replacement:
 
     @property
     def is_there(self) -> bool:
-        """Whether a replacement was begun and not ended."""
+        """Whether a replacement was begun and not completed."""
         return self._folder.is_dir()
 
     @property
@@ -173,10 +173,10 @@ class OwnFolder:
             return self._replaced(name, present, wanted, who, what)
 
     def note(self, name: str, who: str, what: str, touched: Collection[Path] = ()) -> Change | None:
-        """Note a change that was made already; ``touched`` are the files that it wrote, all files if there are none.
+        """Record a change that was already made; ``touched`` are the files that it wrote, empty for all.
 
-        What else differs from the state noted last is noted before as a change by hand. Returns None if nothing
-        differs. Raises `OwnFolderError`.
+        Other differences to the last recorded state are recorded before it as changes by hand. Return None if nothing
+        differs. Raise `OwnFolderError`.
         """
         _check_name(name, "entry")
         names = {file.resolve().relative_to(self._applications.resolve()).as_posix() for file in touched}
@@ -225,7 +225,7 @@ class OwnFolder:
     def _replaced(
         self, name: str, present: Mapping[str, bytes], wanted: Mapping[str, bytes], who: str, what: str
     ) -> Change:
-        """Note what was changed by hand, then put all wanted files in the place of those present."""
+        """Record changes made by hand, then replace the present files by the wanted ones."""
         self._note_by_hand(name, _digests(present), present)
         change = self._change(name, _digests(wanted), wanted, who, what)
         replacement = self._replacement(name)
@@ -312,19 +312,19 @@ class OwnFolder:
 
 
 def own_folder(folders: Sequence[Path]) -> OwnFolder | None:
-    """Return the last folder of a knowledge base as one's own, None where that is the one that ships."""
+    """Return the last folder of a knowledge base as the own folder; None if it is the shipped one."""
     return OwnFolder(folders[-1]) if folders and folders[-1].resolve() != SHIPPED.resolve() else None
 
 
 def note(folders: Sequence[Path], name: str, who: str, what: str, touched: Collection[Path]) -> None:
-    """Note a change of an entry that was made already, where the last folder is one's own. Raises `OwnFolderError`."""
+    """Record a change that was already made, if the last folder is an own folder. Raise `OwnFolderError`."""
     own = own_folder(folders)
     if own is not None and is_name(name):
         own.note(name, who, what, touched)
 
 
 def login_name() -> str:
-    """Return the name that the machine knows the person at the terminal by, empty if it knows none."""
+    """Return the user name of the person at the terminal, empty if the system knows none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -1,4 +1,4 @@
-"""A knowledge base as it would be with an entry, in a temporary folder, so that it is proved before it is saved."""
+"""A knowledge base with an unsaved entry, in a temporary folder, so that the entry can be proved before it is saved."""
 
 import shutil
 import tempfile
@@ -18,10 +18,10 @@ from knowledge_base.model import KnowledgeBase
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A knowledge base with an entry that is not saved yet.
+    """A knowledge base with an unsaved entry.
 
-    ``folders`` are to be used in the place of the real ones; the last of them is temporary and ``stands_for`` the real
-    one. It holds the file and the saved pages of the entry, and the files of all others, but not their pages.
+    ``folders`` replace the real ones; the last is temporary and ``stands_for`` the real one. It has the file and saved
+    pages of the entry, and the files, but not the pages, of all other entries.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Staged:
         return saved_pages(pages_folder(self.folders[-1]))
 
     def really(self, file: Path) -> Path:
-        """Return where a file of the temporary folder will be."""
+        """Return the future path of a file in the temporary folder."""
         return self.stands_for / file.relative_to(self.folders[-1])
 
     def entry(self) -> Entry:
@@ -94,10 +94,10 @@ def brought_back(name: str, number: int, folders: Sequence[Path], who: str) -> C
 
 
 def write_alone(entry: Entry, extends: str, folders: Sequence[Path], target: Path) -> Path:
-    """Write an entry into an empty folder, with all kinds and the files that it extends; return its own file.
+    """Write an entry to an empty folder with all kinds and the files that it extends; return its own file.
 
-    So it is checked without the others. ``extends`` names the application that it extends, empty if there is none. The
-    files of these are called otherwise, since one of them may have the name of the entry's.
+    So it can be checked without other entries. ``extends`` is the application that it extends, or empty. The extended
+    files get other names, since one of them may have the entry's name.
     """
     chosen = chosen_files(filled(folders))
     for sort in ("kinds", "applications"):

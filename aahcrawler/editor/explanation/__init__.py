@@ -1,1 +1,1 @@
-"""What the knowledge base makes of a page, the lines that decided, and near misses."""
+"""Explanations of how the knowledge base reads a page: results, deciding lines, and near misses."""

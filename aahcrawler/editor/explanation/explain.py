@@ -181,7 +181,7 @@ class _Reading:
         return self._navigation(action, alone) if isinstance(action, Navigate) else self._extraction(action, alone)
 
     def _alone(self, action: Action) -> Assistance:
-        """Read the page by a copy of the knowledge base in which its level has one action."""
+        """Read the page with a copy of the knowledge base whose level has only this action."""
         levels = tuple(
             replace(level, actions=(action,), variants=()) if level is self.level else level
             for level in self.application.levels

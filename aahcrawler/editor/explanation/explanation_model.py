@@ -1,6 +1,6 @@
-"""The explanation of a page as values, and as tables for terminals and for plain text.
+"""The explanation of a page as values, and as tables and plain text.
 
-It holds how far expressions get that find nothing, and what behaviours would act on in a browser.
+It includes how far failing expressions match, and what behaviours would act on in a browser.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _COMBINATORS = frozenset(" \t\r\n>+~")
 
 @dataclass(frozen=True, slots=True)
 class ExplanationStep:
-    """A beginning of an expression and the number of things it finds."""
+    """A prefix of an expression, and the number of nodes that it finds."""
 
     expression: str
     count: int
@@ -34,7 +34,7 @@ class ExplanationStep:
 
 
 def narrowed(css: str, xpath: str, context: etree._Element) -> tuple[ExplanationStep, ...]:
-    """Return the beginnings of the alternative that gets farthest, up to the first that finds nothing.
+    """Return prefixes of the alternative that matches farthest, up to the first that finds nothing.
 
     >>> page = etree.fromstring("<body><div class='post'/></body>")
     >>> [(step.expression, step.count) for step in narrowed("div.post a, p", "", page)]
@@ -461,7 +461,7 @@ def _why(level: LevelTried) -> str:
 
 
 def _promise(level: LevelTried) -> tuple[bool, bool, int]:
-    """Return a sort key of levels by how near they come to fitting."""
+    """Return a sort key of levels by how many of their conditions hold."""
     wanted = [condition for condition in level.conditions if condition.tag == "when"]
     addresses = any(condition.address_fits for condition in wanted)
     return any(condition.held for condition in wanted), addresses, max((len(each.steps) for each in wanted), default=0)

@@ -1,1 +1,1 @@
-"""Pages for whoever writes the knowledge base: named by people, saved as tests, tried in numbers on archives."""
+"""Pages for authors of the knowledge base: named by people, saved as tests, tried in bulk on archives."""

@@ -1,4 +1,4 @@
-"""Try a knowledge base on the archive of a crawl before anything is fetched: what would change, object by object."""
+"""Try a knowledge base on a crawl's archive without fetching: what would change, object by object."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -50,7 +50,7 @@ _LONGEST = 90
 
 
 def chosen(urls: Iterable[str], most: int) -> frozenset[str]:
-    """Return at most so many of the URLs, all of them for 0: from each host alike, and from each sort of its URLs.
+    """Return at most ``most`` of the URLs (0: all), evenly from each host and from each sort of its URLs.
 
     >>> sorted(chosen(["http://a.test/t/1", "http://a.test/t/2", "http://a.test/b/1", "http://b.test/"], 3))
     ['http://a.test/b/1', 'http://a.test/t/1', 'http://b.test/']
@@ -65,7 +65,7 @@ def chosen(urls: Iterable[str], most: int) -> frozenset[str]:
 
 
 def _sort(url: str) -> tuple[str, ...]:
-    """Return what URLs of one sort share: the number of segments, the first of them, and the parameters' names."""
+    """Return the sort of a URL: its number of segments, the first one, and the names of its parameters."""
     address = ParsedUrl.parse(url)
     first = address.segments[0] if len(address.segments) > 1 else ""
     plain = "#" if any(map(str.isdigit, first)) else first
@@ -74,7 +74,7 @@ def _sort(url: str) -> tuple[str, ...]:
 
 
 def _spread(urls: Sequence[str]) -> list[str]:
-    """Return URLs in an order of which every beginning is spread over the whole: first, middle, quarters."""
+    """Order URLs so that every prefix of the result is spread evenly: first, middle, quarters."""
     ordered, found, step = sorted(urls), dict[str, None](), max(1, len(urls))
     while step >= 1:
         found.update(dict.fromkeys(ordered[::step]))
@@ -83,7 +83,7 @@ def _spread(urls: Sequence[str]) -> list[str]:
 
 
 def _in_turn(lists: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the first of each list, then the second of each, and so on."""
+    """Yield the first item of each list, then the second of each, and so on."""
     left = [iter(each) for each in lists]
     while left:
         taken = [(each, url) for each in left for url in islice(each, 1)]
@@ -92,7 +92,7 @@ def _in_turn(lists: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 class ArchiveTrialError(Exception):
-    """A knowledge base cannot be tried on an archive; the message says what to do."""
+    """The knowledge base cannot be tried on the archive; the message says what to do."""
 
 
 class Progress(TrialFinding):
@@ -104,7 +104,7 @@ class Progress(TrialFinding):
 
 
 class Move(TrialFinding):
-    """A number of pages that would be taken for something else: application and level, with a slash between."""
+    """How many pages would change from one application and level (``application/level``) to another."""
 
     before: str
     after: str
@@ -141,10 +141,10 @@ Result = Progress | PageChanged | Summary
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is to be tried on the archive of a crawl: ``after``, against ``before`` or what the crawl recorded.
+    """A trial on a crawl's archive: ``after`` is compared with ``before``, or if that is None with the crawl's record.
 
-    Against what the crawl recorded, drafts are read as crawls read them; against another knowledge base, by themselves.
-    ``host`` restricts it to a host, ``most`` bounds the pages, 0 being all. ``against`` names what it is compared with.
+    Compared with the crawl, drafts are read as crawls read them; compared with another knowledge base, alone. ``host``
+    restricts the pages, ``most`` limits them (0: all). ``against`` names what is compared with.
     """
 
     crawl: Path
@@ -179,9 +179,9 @@ def tried(question: Question) -> Iterator[Result]:
 
 
 def without_changes(folders: Sequence[Path], application: str) -> tuple[KnowledgeBase, str]:
-    """Load a knowledge base without the last file of an application; name what is left for the application in words.
+    """Load a knowledge base without the last file of an application; return it with a description of what remains.
 
-    Where an earlier folder has a file for it as well, that counts. Raises `ArchiveTrialError` and `LoadError`.
+    If an earlier folder has a file for the application, that one applies. Raise `ArchiveTrialError` and `LoadError`.
     """
     files = chosen_files(folders)
     names = {file.path: file.name for file in read_files(files.applications)}
@@ -209,7 +209,7 @@ def _chosen(history: History, question: Question) -> tuple[int, Sequence[Former]
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads archived pages twice: as they were read, and as the knowledge base that is tried reads them."""
+    """Reads archived pages twice: as they were read, and with the knowledge base on trial."""
 
     after: ApplicationAwareHelper
     before: ApplicationAwareHelper | None
@@ -268,7 +268,7 @@ class _Tally:
     moves: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, page: PageChanged | Literal["same", "skipped"]) -> bool:
-        """Take in the result of a page; return whether it is told on its own."""
+        """Count the result of a page; return whether it is to be reported individually."""
         if not isinstance(page, PageChanged):
             self.counts[page] += 1
             return False
@@ -304,7 +304,7 @@ class _Tally:
 
 
 class HeaviestPages:
-    """Keeps the pages on which most would change, and forgets the others."""
+    """Keeps the pages with the most changes."""
 
     def __init__(self, most: int = MAX_PAGES) -> None:
         self._most = most

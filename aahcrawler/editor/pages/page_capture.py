@@ -1,4 +1,4 @@
-"""Make a test of a page: show what the knowledge base reads and what is wrong with its file, then save the page."""
+"""Make a test from a page: show what the knowledge base reads and what is wrong with its file, then save the page."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -261,7 +261,7 @@ def _check(page: Page, found: Expectation, wish: Wish, application: str | None) 
 
 
 def _described(folders: Sequence[Path], application: str) -> tuple[str, str | None]:
-    """Return the folder for pages of an application, and its name; its file's name will do for it."""
+    """Return the folder for an application's pages, and its name; ``application`` may be its file's name."""
     if application == NO_APPLICATION:
         return NO_APPLICATION, None
     files = [file for file in files_of(folders) if file.parent.name == "applications"]
@@ -274,7 +274,7 @@ def _described(folders: Sequence[Path], application: str) -> tuple[str, str | No
 
 
 def kept_headers(page: Page, knowledge_base: KnowledgeBase) -> Iterator[tuple[str, str]]:
-    """Keep the header fields that recognition may look at; of a cookie its name, as its value may be a secret."""
+    """Yield the header fields that recognition may use; of a cookie only its name, as the value may be secret."""
     looked_at = {
         pattern.name
         for app in knowledge_base.applications

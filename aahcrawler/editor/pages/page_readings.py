@@ -1,4 +1,4 @@
-"""Readings of one page that are compared: what a crawl recorded, or what a knowledge base makes of it now."""
+"""Comparisons of two readings of a page: what a crawl recorded, and what a knowledge base reads now."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _LEVEL_WEIGHT, _LOST_LINK_WEIGHT, _LINK_WEIGHT, _PROBLEM_WEIGHT = 10.0, 0.5, 0.1
 
 
 class TrialFinding(BaseModel):
-    """What is told of a trial; it does not change."""
+    """The base of a trial's reports; immutable."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,11 +64,12 @@ class LinkRefused(TrialFinding):
 
 
 class PageChanged(TrialFinding):
-    """What would change on a page. ``gained``, ``lost`` and ``changed`` count all objects, ``objects`` tells the first.
+    """What would change on a page.
 
-    ``followed`` are links that would be followed newly, ``left`` those that would not be any more, ``refused`` those of
-    the latter that a rule refuses; ``links_followed`` and ``links_left`` count all of them. ``problem`` says why the
-    page could not be read, and is mostly empty. ``weight`` is greater for what matters more.
+    ``gained``, ``lost`` and ``changed`` count all objects; ``objects`` are the first ones. ``followed`` are links that
+    would be followed newly, ``left`` those no longer followed, and ``refused`` those among the latter that a rule
+    refuses; ``links_followed`` and ``links_left`` count all of them. ``problem`` says why the page could not be read,
+    and is usually empty. ``weight`` is higher for more important changes.
     """
 
     kind: Literal["page"] = "page"

@@ -177,7 +177,7 @@ def source(contact: str, *, allow_private: bool) -> Source:
 
 
 def as_typed(named: str, url: str) -> str:
-    """Return a page as commands take it: its URL, or its file and the URL of that.
+    """Return the arguments by which commands name a page: its URL, or its file and that file's URL.
 
     >>> as_typed("topic.html", "http://a.test/topic.php?id=7")
     'topic.html --url "http://a.test/topic.php?id=7"'

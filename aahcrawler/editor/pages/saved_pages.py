@@ -107,7 +107,7 @@ def read_page(file: Path) -> SavedPage:
 
 
 def page_of(body: bytes, expected: Expectation) -> Page:
-    """Return the page of which an expectation is."""
+    """Return the page with this body and the URL, headers and time of its expectation."""
     parted = (line.partition(":") for line in expected.headers)
     fields = tuple((name.strip(), value.strip()) for name, _, value in parted)
     if not any(name.lower() == "content-type" for name, _ in fields):
@@ -189,9 +189,9 @@ def object_row(item: WebObject, *, computed: bool = True) -> ObjectRow:
 
 
 def understood(page: Page, assistance: Assistance, *, computed: bool = False) -> Expectation:
-    """Return the actual results of the knowledge base for a page as an expectation.
+    """Return the knowledge base's actual results for a page as an expectation.
 
-    The properties that the program reads of every object are left out, unless ``computed`` asks for them.
+    Properties computed for every object are left out, unless ``computed``.
     """
     match = assistance.match
     return Expectation(

@@ -37,7 +37,7 @@ class TrialOutcome:
 
 
 class Trial:
-    """Tries pages one by one; the results of a page are forgotten before the next."""
+    """Tries pages one by one; results of a page are not cached for the next."""
 
     def __init__(self, knowledge_base: KnowledgeBase) -> None:
         self._knowledge_base = knowledge_base.confirmed
@@ -141,14 +141,14 @@ def summary(tried: int, failed: int) -> str:
 
 
 def levels_without_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPage]) -> tuple[tuple[str, str], ...]:
-    """Return application and level of each level that no saved page shows."""
+    """Return application and level of each level without a saved page."""
     shown = {(page.expected.application, page.expected.level) for page in saved}
     levels = ((app.name, level.name) for app in knowledge_base.applications for level in app.levels)
     return tuple(level for level in levels if level not in shown)
 
 
 def without_negative_page(knowledge_base: KnowledgeBase, saved: Iterable[SavedPage]) -> tuple[str, ...]:
-    """Return the applications that have no page of theirs that must be of no level."""
+    """Return the applications without a saved page that must have no level."""
     shown = {page.expected.application for page in saved if page.expected.level is None}
     return tuple(app.name for app in knowledge_base.applications if app.name not in shown)
 

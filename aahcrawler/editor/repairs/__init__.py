@@ -1,1 +1,1 @@
-"""What crawls learned, for people to review: beside what it replaces, on real pages, then accepted or rejected."""
+"""Repairs learned by crawls, for people to review: compared with what they replace, then accepted or rejected."""

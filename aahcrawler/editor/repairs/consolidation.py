@@ -1,7 +1,7 @@
 """The ways in which a learned item can become part of a file, those that change least first.
 
-An application has few templates and many sites: what was learned on one site belongs to the action that is there, or to
-a variant of its level for the template, and only where neither does to a new variant.
+An application has few templates and many sites. What was learned on one site belongs to the existing action, or to a
+variant of its level for the site's template; a new variant is made only if neither fits.
 """
 
 import re
@@ -58,7 +58,7 @@ _Found = tuple[str, Expression | None]
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template: its name, and a sign that all pages in it show, None where the name is no sign of them."""
+    """A template: its name, and a sign that all of its pages show, None if there is no such sign."""
 
     name: str
     sign: Expression | None = None
@@ -69,8 +69,8 @@ def template_of(
 ) -> Template:
     """Return the template of some pages; ``others`` are saved pages of the application.
 
-    What these show too is no name of the template, unless it is one of the ``templates`` that the file has variants
-    for; nor is what is part of the site's own name. `OTHERWISE` names it if there is no other.
+    A name that occurs on these as well is not the template's, unless the file has a variant for it (``templates``); nor
+    is a part of the site's own name. Without any name, it is called `OTHERWISE`.
     """
     for name, sign in _candidates(learned, pages, others, templates):
         cleaned = _cleaned(name)
@@ -96,7 +96,7 @@ def _candidates(
 
 
 def _shared(found: Sequence[Iterable[_Found]]) -> list[_Found]:
-    """Return what is on all pages, in the order of the first."""
+    """Return what occurs on all pages, in the order of the first."""
     lists = [list(dict.fromkeys(each)) for each in found]
     return [one for one in lists[0] if all(one in other for other in lists[1:])] if lists else []
 
@@ -159,10 +159,10 @@ def _is_of_site(name: str, learned: Learned, pages: Sequence[Page]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a learned item is to become part of: the text of a file, and what the program makes of it.
+    """The file that a learned item is to become part of: its text and the application it defines.
 
-    ``pages`` are those of the evidence with the name of the level and the variant that each is read by now; ``others``
-    are saved pages of the application.
+    ``pages`` are the pages of the evidence, each with level and variant by which it is read now; ``others`` are saved
+    pages of the application.
     """
 
     text: EntryText
@@ -244,7 +244,7 @@ def _signs(learned: InPlace, template: Template) -> tuple[Expression, ...]:
 
 
 def _alternatives(learned: InPlace, around: Surroundings, level: PageLevel, template: str) -> Iterator[Insertion]:
-    """Yield the way to write what was learned behind the selectors of the action that reads these pages now."""
+    """Yield the way that appends the learned selectors to the action that reads these pages now."""
     variants = {name for _, _, name in around.pages}
     if len(variants) != 1:
         return
@@ -273,7 +273,7 @@ def _alternatives(learned: InPlace, around: Surroundings, level: PageLevel, temp
 def _signed(
     learned: InPlace, around: Surroundings, level: PageLevel, signs: Sequence[Expression]
 ) -> Iterator[Insertion]:
-    """Yield the ways to let a variant that is there read the pages as well, by one more sign of it."""
+    """Yield the ways that make an existing variant apply to the pages, by one more sign."""
     for variant in level.variants:
         written = around.text.place(action_place(learned, variant.name)) is not None
         if not written or all(_is_shown(variant, page) for page in around.evidence):
@@ -285,7 +285,7 @@ def _signed(
 
 
 def _may_join(learned: InPlace, around: Surroundings, variant: Variant) -> bool:
-    """Return whether a variant has no such action yet, and the pages show a sign of it."""
+    """Return whether a variant lacks such an action, and the pages show a sign of it."""
     at = f"{level_place(learned.level)}/variant[{variant.name}]"
     if around.text.place(at) is None or around.text.place(action_place(learned, variant.name)) is not None:
         return False
@@ -313,7 +313,7 @@ def _in_variant(
 
 
 def _seen(way: Insertion, learned: InPlace) -> Insertion:
-    """Return a way that adds signs of the level too, which the pages show none of."""
+    """Return a way extended by signs of the level, as the pages show none of the present ones."""
 
     def edit(text: EntryText) -> EntryText:
         return with_signs(way.edit(text), level_place(learned.level), learned.signs(), learned)

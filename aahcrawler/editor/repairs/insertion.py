@@ -1,4 +1,4 @@
-"""Insert learned actions, signs and expressions into an application's file; everything else in it stays as it is."""
+"""Insert learned actions, signs and expressions into an application's file, leaving the rest unchanged."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -26,8 +26,8 @@ class PromotionError(Exception):
 class Insertion:
     """A way in which a learned item can become part of a file.
 
-    ``said`` completes the words "it can become part of the file ...". ``variant`` is the variant that must read the
-    pages of the evidence then, None where any may. ``template`` is what the saved page is called after.
+    ``said`` completes the words "it can become part of the file ...". ``variant`` is the variant that must then read
+    the pages of the evidence, None if any may. ``template`` names the saved page.
     """
 
     learned: Learned
@@ -57,7 +57,10 @@ def action_place(learned: InPlace, variant: str = "") -> str:
 
 
 def behind(text: EntryText, parent: str, *tags: str) -> str:
-    """Return the place before which an element belongs that comes after all of some tags, empty for the end."""
+    """Return the place before which to insert an element so that it follows all elements with some tags.
+
+    Empty: the end.
+    """
     inside = text.children(parent)
     last = max((i for i, place in enumerate(inside) if tag_of(place) in tags), default=-1)
     return inside[last + 1] if last + 1 < len(inside) else ""
@@ -70,7 +73,7 @@ def with_pattern(text: EntryText, learned: LearnedSign, strength: Strength) -> E
 
 
 def with_signs(text: EntryText, place: str, signs: Iterable[Expression], learned: Learned) -> EntryText:
-    """Add signs of a level or a variant that it has not yet, after those it has."""
+    """Add new signs to a level or variant, after existing ones."""
     known = {_key(text.element(each)) for each in text.children(place) if tag_of(each) == "when"}
     for sign in signs:
         written = etree.Element("when", sign.attributes() | {"cite": learned.pages[0]})
@@ -129,7 +132,7 @@ def _written_action(learned: InPlace, replaced: Extract | None) -> etree._Elemen
 
 
 def _dropped_by(learned: LearnedAction, replaced: Extract) -> tuple[str, ...]:
-    """Return the fields and parts of an action that the learned one in its place has not."""
+    """Return the fields and parts of an action that the learned replacement lacks."""
     kept = {field.name for field in learned.wrapper.action.fields}
     fields = (field.name for field in replaced.fields if field.name not in kept)
     parts = ("identity", "parent", "instead", "run")
@@ -157,7 +160,7 @@ def _first_variant(text: EntryText, level: str) -> str:
 
 
 def _key(element: etree._Element | None) -> tuple[tuple[str, str], ...]:
-    """Return what a sign says, whatever it cites."""
+    """Return the content of a sign without its citation."""
     given = element.attrib.items() if element is not None else ()
     return tuple(sorted((str(name), str(value)) for name, value in given if name != "cite"))
 
@@ -167,10 +170,10 @@ def _xml(element: etree._Element) -> str:
 
 
 def with_alternatives(text: EntryText, place: str, learned: LearnedAction, action: Extract) -> EntryText | None:
-    """Return the file with the learned selectors behind those of the action at a place.
+    """Append the learned selectors to those of the action at a place; return the new text.
 
-    ``action`` is what the file makes of it. None where the learned action differs in more than its selectors, so that
-    no alternative says what it does, or where all are there already.
+    ``action`` is the compiled action there. Return None if the learned action differs in more than selectors, or if all
+    of its selectors are there.
     """
     new = learned.wrapper.action
     if not _is_alike(new, action) or not _is_whole(text, place, new, action):
@@ -200,7 +203,7 @@ def with_link_alternative(text: EntryText, place: str, learned: LearnedLinks) ->
 
 
 class _Writing:
-    """The text as it becomes; a comment on the evidence stands before the first addition."""
+    """A text that is being edited; a comment on the evidence precedes the first addition."""
 
     def __init__(self, text: EntryText, learned: LearnedAction) -> None:
         self.text = text
@@ -280,9 +283,9 @@ def _is_numbered_alike(new: Identity | None, there: Identity | None) -> bool:
 
 
 def _is_whole(text: EntryText, place: str, new: Extract, action: Extract) -> bool:
-    """Return whether all parts that would get alternatives stand at the place itself.
+    """Return whether all parts that would get alternatives are written at the place itself.
 
-    What a variant takes from its level cannot get any there: one that is written replaces all of the level's.
+    Parts that a variant inherits from its level cannot be extended there: writing one replaces all of the level's.
     """
     element = text.element(place)
     if element is None:

@@ -1,4 +1,4 @@
-"""Make what crawls learned part of the application's file, with a page as its test, once all pages prove it."""
+"""Make learned items part of the application's file, with a page as their test, if all pages prove them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,9 +46,10 @@ def taken_for(page: Page, knowledge_base: KnowledgeBase) -> tuple[str, str, str]
 def misreadings(
     page: Page, knowledge_base: KnowledgeBase, learned: Learned, variant: str | None = None, *, fully: bool = False
 ) -> Iterator[str]:
-    """Say, a line each, how a page of the evidence is read differently than the learned item reads it.
+    """Yield a line for each difference between reading a page of the evidence and the learned item's own reading.
 
-    With ``variant``, that must read it. Of learned links one must be followed, with ``fully`` all of them.
+    With ``variant``, that variant must read the page. Of learned links, at least one must be followed, with ``fully``
+    all.
     """
     application = knowledge_base.application(learned.application)
     found = ApplicationAwareHelper(knowledge_base).assist(page)
@@ -78,7 +79,7 @@ def concerned(learned: Learned, saved: Iterable[SavedPage]) -> tuple[SavedPage, 
 
 
 def lost_pages(after: KnowledgeBase, before: KnowledgeBase, saved: Iterable[SavedPage]) -> Iterator[str]:
-    """Say, a line each, which saved pages would be read differently than expected that are not so ``before``."""
+    """Yield a line for each saved page that is read as expected ``before`` and would no longer be."""
     trial, earlier = Trial(after), Trial(before)
     for page in saved:
         told = trial.misreadings(page)
@@ -145,10 +146,10 @@ def _unfollowed(
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a learned item goes: the ``file`` of the last folder, and the ``source`` that counts now, with its text.
+    """Where a learned item goes: ``file`` in the last folder, and ``source``, the file in force.
 
-    They are one unless the last folder has no file of the application. ``base`` is the digest of ``file``, empty if
-    there is none.
+    ``former`` is the text of ``source``. Both files are equal unless the last folder has none of the application.
+    ``base`` is the digest of ``file``, empty if it does not exist.
     """
 
     source: Path
@@ -159,9 +160,9 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """On how many pages of the evidence, and saved pages, a change was proved.
+    """How many pages of the evidence, and saved pages, prove a change.
 
-    ``refused`` says of the ways that would have changed less why they do not do.
+    ``refused`` says why ways that would change less do not work.
     """
 
     evidence: int
@@ -171,10 +172,10 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What promoting a learned item would change, which was proved but not written.
+    """What promoting a learned item would change: proved, but not written.
 
-    ``insertion`` is None where the file reads the pages as they are to be read already. ``entry`` is the entry as it is
-    to be, with ``captured`` as its new saved page, None if no page of the evidence is there any more.
+    ``insertion`` is None if the file reads the pages correctly already. ``entry`` is the future entry, with
+    ``captured`` as its new saved page, None if no page of the evidence is available.
     """
 
     learned: Learned
@@ -394,7 +395,7 @@ class _Planning:
 
 
 def _new_part(line: str, former: str) -> str:
-    """Return a line, of a long one the beginning of what differs from what was in its place."""
+    """Return a line; of a long line, only the beginning of what differs from its former text."""
     if len(line) <= MAX_LINE_LENGTH:
         return line
     begin = next((at for at, signs in enumerate(zip(line, former, strict=False)) if signs[0] != signs[1]), 0)
@@ -411,7 +412,7 @@ def _first(reasons: Sequence[str]) -> str:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Return whether the files that ship are those of a working copy."""
+    """Return whether the shipped files belong to a working copy of the source."""
     return (folder.parent / "pyproject.toml").exists()
 
 

@@ -1,1 +1,1 @@
-"""The JSON web service: scored URLs from other programs, and what they may ask and do."""
+"""The JSON web service: programs post scored URLs, query crawls and steer them."""

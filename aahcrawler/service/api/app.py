@@ -1,4 +1,4 @@
-"""The service as an ASGI application: its routes and their OpenAPI descriptions."""
+"""The service as an ASGI application, with its routes and their OpenAPI descriptions."""
 
 import asyncio
 import re
@@ -57,7 +57,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """The settings of a service: its crawls, its frontier's server (None: that of each crawl), access, limits, log."""
+    """The settings of a service.
+
+    ``shared`` is the URL of the shared frontier server, None if each crawl has its own.
+    """
 
     catalog: Catalog
     shared: str | None = None
@@ -75,7 +78,10 @@ class Health(BaseModel):
 
 
 def create_app(settings: ServiceSettings, instruments: Instruments | None = None) -> FastAPI:
-    """Return the application, whose blocking work runs in threads. Instruments that are given are closed with it."""
+    """Return the application.
+
+    Blocking work runs in threads; ``instruments``, if given, are closed with the application.
+    """
     shown_by = instruments or Instruments.of(CrawlRegistry.of(settings.catalog, settings.shared))
     desk = ApiHandlers(shown_by.reach, settings.limits)
 
@@ -133,13 +139,13 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
 
 
 def _posts_urls(method: str, path: str) -> bool:
-    """Return whether scored URLs are posted: they have a rate of their own, and their bodies are read as they come."""
+    """Return whether a request posts scored URLs, which have a rate limit of their own and a streamed body."""
     return method == "POST" and _URLS.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who posts, by name, and the key of the request."""
+    """The name of the caller who posts, and the idempotency key of the request."""
 
     by: str
     key: str = ""
@@ -147,14 +153,14 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A body as it was posted, and by whom."""
+    """A posted body with its sender."""
 
     body: bytes
     sender: Sender
 
 
 class ApiHandlers:
-    """Answers requests."""
+    """Handlers of the routes for scored URLs."""
 
     def __init__(self, reach: CrawlRegistry, limits: Limits) -> None:
         self._reach, self._limits = reach, limits
@@ -191,7 +197,7 @@ class ApiHandlers:
         return await self._run(self._take_small, name, posted)
 
     def _take_small(self, name: str, posted: Sequence[Posted]) -> Sequence[Response | Exception]:
-        """Apply the bodies of several requests in one step; what is no body that can be applied has its own answer."""
+        """Apply the bodies of several requests in one step; an invalid body gets a response of its own."""
         crawl = self._reach.crawl(name)
         batches = [self._batch(each) for each in posted]
         sound = [each for each in batches if isinstance(each, Batch)]

@@ -1,6 +1,6 @@
-"""Posts of scored URLs: read from a request within bounds, judged, given to the frontier, and answered item by item.
+"""Posts of scored URLs: read within bounds, validated, passed to the frontier, and answered item by item.
 
-What changed a crawl is noted in a journal in its folder.
+Items that changed a crawl are noted in a journal in its folder.
 """
 
 import asyncio
@@ -86,20 +86,20 @@ class Item(BaseModel):
 
     @property
     def wish(self) -> Wish:
-        """The operation that the item asks of the frontier."""
+        """The operation on the frontier that the item requests."""
         if self.blacklist:
             return Wish.BLOCK
         return Wish.FRONT if self.immediate else Wish.SCORE
 
     def content_for(self, url: str) -> bytes:
-        """Return all that the item says, ``url`` being its canonical URL: equal for items that say the same."""
+        """Return the item's content as bytes, with the canonical URL ``url``; equal items give equal bytes."""
         score = None if self.blacklist else round((self.score or 0.0) * 1_000_000)
         return json.dumps([url, score, self.wish, self.anchor, self.source]).encode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The outcome of one item. ``repeated``: it had been applied before, with this outcome, and changed nothing now."""
+    """The outcome of one item. ``repeated``: an equal item had this outcome before, and nothing was changed now."""
 
     url: str = ""
     outcome: ItemOutcome
@@ -143,9 +143,9 @@ def read_line(line: bytes) -> Item | Result:
 
 
 def identity(posted: bytes, key: str, position: int) -> tuple[bytes, bytes]:
-    """Return key and content of the post an item becomes.
+    """Return the key and content that identify a posted item.
 
-    With an idempotency key it is known by that and its position in the request, else by all that it says.
+    With an idempotency key, it is identified by that key and its position in the request, else by its content.
     """
     content = blake2b(posted, digest_size=CONTENT_BYTES).digest()
     known_by = b"key\0%d\0%s" % (position, key.encode()) if key else b"said\0" + posted
@@ -167,7 +167,7 @@ class Limits:
 
 
 async def read_whole(request: Request, limits: Limits) -> bytes:
-    """Return a body. Raise ``ProblemError`` when there is too much of it."""
+    """Return a body. Raise ``ProblemError`` if it is too large."""
     return b"".join([piece async for piece in _pieces(request, limits)])
 
 
@@ -184,9 +184,9 @@ def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | Result]:
 
 
 async def read_stream(request: Request, limits: Limits) -> AsyncIterator[Sequence[bytes]]:
-    """Yield the lines of an NDJSON body as they arrive, a batch at a time; empty lines are left out.
+    """Yield the lines of an NDJSON body in batches as they arrive, without empty lines.
 
-    Raise ``ProblemError`` when the body is too large; the lines yielded before stand.
+    Raise ``ProblemError`` if the body is too large; lines yielded before are still applied.
     """
     batch: list[bytes] = []
     total = 0
@@ -247,11 +247,11 @@ A = TypeVar("A")
 
 
 class JointSteps(Generic[Q, A]):
-    """Takes one step after another, each of what has arrived under one name during the step before.
+    """Combine requests with the same name: those that arrive during one step are processed together in the next.
 
-    A request that comes alone waits for nothing. ``step`` gets a name and requests in the order in which they arrived,
-    and returns as many answers; an answer that is an exception is raised for its request alone. What ``step`` raises is
-    raised for all of them. Names do not wait for one another. For one event loop.
+    A single request does not wait. ``step`` gets a name and its requests in the order of arrival, and returns as many
+    responses; a response that is an exception is raised for its request only. An exception raised by ``step`` is raised
+    for all of them. Different names are independent. For one event loop.
     """
 
     def __init__(
@@ -301,9 +301,10 @@ _logger = logging.getLogger(__name__)
 
 
 class Journal:
-    """Appends lines of JSON. A crawl takes posts although its journal cannot be written; that is reported.
+    """Appends lines of JSON to journals.
 
-    The posts to a crawl that has no folder on this machine are kept in the log alone.
+    If a journal cannot be written, that is logged, and the crawl still takes posts. Posts to a crawl without a folder
+    on this machine are only logged.
     """
 
     def __init__(self) -> None:
@@ -339,10 +340,7 @@ _MISUSED = "another item was posted under this Idempotency-Key; use a new key fo
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Items of one request, some of them faulty; ``first`` is the position of the first one in the request.
-
-    ``by`` names who posted them.
-    """
+    """Items of one request, some possibly invalid. ``first`` is the first item's position, ``by`` the caller's name."""
 
     items: Sequence[Item | Result]
     first: int = 0
@@ -351,7 +349,7 @@ class Batch:
 
 
 class Intake:
-    """Takes items posted to crawls. Blocks while the frontier works. May be used by several threads at once."""
+    """Applies posted items to crawls. Blocks while the frontier works. Thread-safe."""
 
     def __init__(self, gateway: Gateway, journal: Journal) -> None:
         self._gateway = gateway
@@ -361,13 +359,13 @@ class Intake:
     def take(self, crawl: Crawl, batch: Batch) -> list[Result]:
         """Apply a batch and return a result for each item, in order.
 
-        Raise ``ProblemError`` where the frontier cannot be reached. Part of a long batch may have been applied then;
+        Raise ``ProblemError`` if the frontier cannot be reached. Part of a long batch may then have been applied;
         posting it again does no harm.
         """
         return self.take_all(crawl, [batch])[0]
 
     def take_all(self, crawl: Crawl, batches: Sequence[Batch]) -> list[list[Result]]:
-        """Apply batches of several requests in one step; otherwise as ``take``."""
+        """Apply batches of several requests in one step; otherwise like ``take``."""
         # The parser of URLs lets other threads run at each call, and waits for them: two that judge hinder each other.
         with self._judging:
             judged = [
@@ -410,7 +408,7 @@ def _result(post: Post, posted: Posted) -> Result:
 
 
 def _entries(crawl: Crawl, batch: Batch, results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
-    """Yield the entries for the journal: the items that changed something."""
+    """Yield the journal's entries for the items that changed something."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     for item, result in zip(batch.items, results, strict=True):
         changed = result.outcome in (ItemOutcome.ACCEPTED, ItemOutcome.RESCORED, ItemOutcome.BLACKLISTED)

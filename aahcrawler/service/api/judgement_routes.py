@@ -1,4 +1,4 @@
-"""Routes of judgements: how relevant people find pages, which pages are judged, and who belongs to a collection."""
+"""Routes for judgements: people's opinions on pages, samples to judge, and membership of a collection."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
@@ -88,7 +88,7 @@ class EvaluationView(Shown):
 
 
 def judgement_routes(instruments: Instruments) -> APIRouter:
-    """Return the routes."""
+    """Return the routes for judgements."""
     router = APIRouter(prefix="/crawls/{crawl}", tags=["judgements"])
     _add_views(router, instruments)
     _add_acts(router, instruments)

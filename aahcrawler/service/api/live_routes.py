@@ -1,4 +1,4 @@
-"""Routes for those who follow crawls: states and counts, changes that visits found, events, numbers for Prometheus."""
+"""Routes for following crawls: states and counts, changes that visits found, events, metrics for Prometheus."""
 
 import asyncio
 import logging
@@ -73,13 +73,13 @@ class UrlView(BaseModel):
 
 
 class Overview:
-    """Reads from frontiers. Blocks while they answer."""
+    """Reads states from frontiers. Blocks until they respond."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
 
     def crawl(self, crawl: Crawl) -> CrawlView:
-        """Return a crawl with its counts, as far as they can be had."""
+        """Return a crawl with its counts; without them if its frontier cannot be reached."""
         shown = CrawlView(
             id=crawl.id,
             title=crawl.icd.title,
@@ -98,7 +98,7 @@ class Overview:
         return shown.model_copy(update={"reachable": True, "counts": shown_counts})
 
     def url(self, crawl: Crawl, text: str) -> UrlView:
-        """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one unknown to the crawl."""
+        """Return the state of a URL. Raise ``ProblemError`` for an invalid one, or one that the crawl does not know."""
         target = crawl.admission.target(text)
         if isinstance(target, Fault):
             raise ProblemError(BAD_URL, "give a whole http or https URL, percent-encoded as a query parameter")
@@ -123,7 +123,7 @@ _LOGS: Final = problem_responses(NO_CRAWL, BAD_SEARCH, DAMAGED, UNAVAILABLE)
 
 
 class AtomResponse(Response):
-    """A feed."""
+    """An Atom feed."""
 
     media_type = ATOM
 
@@ -204,12 +204,12 @@ _STREAM: dict[str, Any] = {
 
 
 class EventResponse(StreamingResponse):
-    """A stream that is given up where its client takes nothing for so many seconds: it would keep others out."""
+    """A stream that is closed if its client accepts no data for some seconds, as it would block others."""
 
     taken_within = 60.0
 
     async def stream_response(self, send: Send) -> None:
-        """Send the stream as long as it is taken."""
+        """Send the stream until it ends or the client stops accepting data."""
 
         async def in_time(message: Message) -> None:
             async with asyncio.timeout(self.taken_within):
@@ -271,7 +271,7 @@ def metric_routes(reach: CrawlRegistry, states: CrawlStates, feed: LiveFeed, tok
 
 
 async def _written(events: AsyncIterator[LiveEvent | None]) -> AsyncIterator[bytes]:
-    """Yield events as they are sent; a comment where nothing happens for long."""
+    """Yield events as bytes of the stream, and a comment whenever nothing happens for long."""
     yield f"retry: {_AGAIN}\n\n".encode()
     async for event in events:
         yield _event(event) if event is not None else b": still here\n\n"

@@ -1,4 +1,4 @@
-"""Routes that show what was captured: pages, objects, the versions of both, a crawl's course, answers to SPARQL."""
+"""Routes for what was captured: pages, objects, their versions, a crawl's course, and SPARQL queries."""
 
 import re
 from typing import Annotated, Any, Final, Literal
@@ -288,7 +288,7 @@ def span_asked(
     ] = "",
     until: Annotated[SpanEnd, Query(json_schema_extra={"pattern": _DAY}, description="Published then or before.")] = "",
 ) -> TimeSpan:
-    """Return the span of dates of publication that a request names, from its earlier end to its later one."""
+    """Return the span of publication dates that a request names, its ends in order."""
     is_turned = since and until and until < since[: len(until)]
     return TimeSpan(until, since) if is_turned else TimeSpan(since, until)
 

@@ -1,4 +1,4 @@
-"""Routes that show what a crawl has before it and what it left aside: queue, sites, refusals, failures, and why."""
+"""Routes for what a crawl has still to fetch and what it left out: queue, sites, refusals, failures, and reasons."""
 
 from collections.abc import Mapping
 from math import inf

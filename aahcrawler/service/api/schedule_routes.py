@@ -1,4 +1,4 @@
-"""Routes of the schedule: what is due when and why then, what ran, and visits now, pauses and their end."""
+"""Routes for the schedule: due visits and their reasons, past visits, and commands to visit, pause and resume."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated
@@ -120,7 +120,7 @@ def _add_acts(router: APIRouter, desk: Callable[[], ScheduleDesk]) -> None:
 
 
 def holding_routes(instruments: Instruments) -> APIRouter:
-    """Return the routes that say what the crawls of this service hold."""
+    """Return the routes that list what the crawls of this service hold."""
     router = APIRouter(tags=["holdings"])
     desk = HoldingsDesk(instruments.reach, instruments.indexes)
 

@@ -1,4 +1,4 @@
-"""Routes of collections: named sets of crawls and imports, and collections out of archives by a specification."""
+"""Routes for collections: named sets of crawls and imports, and collections made from archives by a specification."""
 
 import asyncio
 import time
@@ -296,7 +296,7 @@ def _site_graph(indexes: PageIndexes, crawl: Crawl) -> bytes:
 
 
 def _members(instruments: Instruments, crawl: Crawl, status: CrawlStatus) -> int | None:
-    """Return how many captures are members; None where what people decided cannot be read or counted."""
+    """Return how many captures are members; None if people's decisions cannot be read or counted."""
     try:
         decided = membership_in(crawl)
         if not decided:
@@ -308,7 +308,7 @@ def _members(instruments: Instruments, crawl: Crawl, status: CrawlStatus) -> int
 
 
 def _job(instruments: Instruments, name: str, job: str) -> JobView:
-    """Return a job of a specification: one that tries it, or one that writes files of its crawl."""
+    """Return a job of a specification: a trial of it, or the writing of its crawl's files."""
     jobs = instruments.helm.jobs
     try:
         return jobs.job(job_key(name), job)

@@ -1,4 +1,4 @@
-"""Routes that steer crawls: begun, described, changed, paused, given scores, excluded from, deleted."""
+"""Routes that steer crawls: create, describe, change, pause, score, exclude, delete."""
 
 import asyncio
 import json

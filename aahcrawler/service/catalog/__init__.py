@@ -1,1 +1,1 @@
-"""The crawls that a service knows, the URLs that they would take, and the way to their frontiers."""
+"""The crawls that a service knows, their rules for URLs, and connections to their frontiers."""

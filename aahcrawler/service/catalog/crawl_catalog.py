@@ -1,4 +1,4 @@
-"""The crawls that a service knows, found anew in their folders for each request, and the URLs that each would take."""
+"""The crawls in a service's folders, searched anew for each request, and the rules by which each admits URLs."""
 
 import json
 import logging
@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from aahcrawler import urls
-from aahcrawler.crawls import frontier_name, is_import, number, started
+from aahcrawler.crawls import frontier_name, is_import, last_start, number
 from aahcrawler.definitions import DefinitionError, read_definition
 from aahcrawler.exclusions import Exclusions
 from aahcrawler.frontier.hops import Hop, extended
@@ -34,7 +34,7 @@ _ANY_PORT = 80
 
 
 class Fault(StrEnum):
-    """The reasons for which a URL cannot be crawled."""
+    """The reasons why a text is no URL that can be crawled."""
 
     URL = "url"
     """The URL is not an http or https URL."""
@@ -51,7 +51,10 @@ class Target:
 
 
 class Admission:
-    """The rules of one definition. Names are not looked up: a name's IP address is judged when it is fetched."""
+    """The rules by which a definition admits URLs.
+
+    Host names are not resolved; IP addresses are checked when fetching.
+    """
 
     def __init__(self, icd: Icd, taken_down: TakenDown | None = None, exclusions: Exclusions | None = None) -> None:
         self._scope = Scope(icd, taken_down=taken_down, exclusions=exclusions)
@@ -62,7 +65,7 @@ class Admission:
         self._is_private = lru_cache(_HOSTS)(self._judge_authority)
 
     def target(self, text: str) -> Target | Fault:
-        """Return the crawl's form of a URL, or the reason why it has none."""
+        """Return a URL in the form that the crawl uses, or why it has none."""
         url = self._scope.spelling.url(text)
         if url is None:
             return Fault.TOO_LONG if len(text) > urls.MAX_LENGTH else Fault.URL
@@ -70,14 +73,14 @@ class Admission:
         return Target(url, queue) if 0 < len(queue.encode()) <= 255 else Fault.URL
 
     def refusal(self, target: Target) -> str | None:
-        """Return why the crawl does not fetch a URL, as ``Scope.admit`` does, or ``PRIVATE``; None when it may."""
+        """Return why the crawl would not fetch a URL, as ``Scope.admit`` does, or ``PRIVATE``; None if it would."""
         refused = self._scope.admit(ExternalUrl(target.url, target.queue, path=self.path(target)))
         if refused is not None:
             return str(refused)
         return PRIVATE if self._is_private(target.url.split("/", 3)[2]) else None
 
     def path(self, target: Target) -> str:
-        """Return the hops that lead to a posted URL: one, from outside."""
+        """Return the hop path of a posted URL: a single hop, from outside."""
         return extended("", Hop.POST, is_off_site=not self._scope.is_of_seeds(target.queue))
 
     def _judge_authority(self, authority: str) -> bool:
@@ -100,10 +103,10 @@ _Stamps = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """A crawl that has begun, was created or was submitted: its definition, its rules of admission, and its number.
+    """A crawl that has begun, was created or was submitted: its definition, its rules for URLs, and its number.
 
-    ``folder`` is None where this machine has none of it. ``registered`` is what a shared server says of its end, empty
-    where it says that the crawl goes on, None where it knows nothing of the crawl.
+    ``folder`` is None if it has none on this machine. ``registered`` is the reason of its end by the shared server,
+    empty if the crawl goes on there, None if the server does not know it.
     """
 
     folder: Path | None
@@ -129,33 +132,33 @@ class Crawl:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it was ever started, as far as this machine knows; one that was only created was not."""
+        """Whether it was ever started, as far as this machine knows, and not merely created."""
         return self.folder is None or (self.folder / DEFINITION).is_file()
 
     @property
     def argument(self) -> str:
-        """Its folder as commands take it where this process was started, quoted for a shell.
-
-        It is ``FOLDER`` where this machine has none of it.
-        """
+        """Its folder as an argument of commands, quoted for a shell; ``FOLDER`` if it has none on this machine."""
         return "FOLDER" if self.folder is None else argument_of(self.folder)
 
     @property
     def definition_argument(self) -> str:
-        """The file in which somebody writes its definition, as ``argument`` is; ``FILE`` where that is not known."""
+        """The file of its definition as an argument of commands, quoted for a shell; ``FILE`` if it is unknown."""
         file = None if self.folder is None else _written(self.folder)
         return "FILE" if file is None or not file.is_file() else argument_of(file)
 
     def own_server(self) -> str | None:
-        """Return the URL of the server that the crawl itself started, None where it is not running with one."""
+        """Return the URL of the frontier server that the running crawl has started; None if there is none."""
         return None if self.folder is None else served_at(self.folder / FRONTIER)
 
     def of_server(self, number: int, ending: str, folder: Path | None) -> "Crawl":
-        """Return the crawl as a shared server knows it."""
+        """Return the crawl with what the shared server knows of it."""
         return replace(self, number=number, registered=ending, folder=folder)
 
     def ending(self) -> str:
-        """Return the reason why the crawl is over, empty while it is not: it would begin anew with an empty queue."""
+        """Return why the crawl is over, empty if it is not.
+
+        Starting a crawl that is over begins with an empty queue.
+        """
         if self.registered is not None or self.folder is None:
             return self.registered or ""
         try:
@@ -167,7 +170,7 @@ class Crawl:
 
 
 def argument_of(path: Path) -> str:
-    """Return a path as commands take it where this process was started, quoted for a shell.
+    """Return a path as an argument of commands run in this process's working folder, quoted for a shell.
 
     >>> argument_of(Path.cwd() / "crawls" / "the dikes"), argument_of(Path("/a/b"))
     ("'crawls/the dikes'", '/a/b')
@@ -178,9 +181,9 @@ def argument_of(path: Path) -> str:
 
 
 class Catalog:
-    """Crawls by id. A place is the folder of a crawl, or one in which such folders lie side by side.
+    """The crawls of a service by id. A place is the folder of a crawl, or a folder that contains such folders.
 
-    Of several crawls with one id the first is taken, in the order of the places and then of names.
+    If several crawls have the same id, the first one counts, by the order of places and then of names.
     """
 
     def __init__(self, places: Sequence[Path]) -> None:
@@ -191,7 +194,7 @@ class Catalog:
         self._lock = threading.Lock()
 
     def crawls(self) -> tuple[Crawl, ...]:
-        """Return every crawl that has begun. What is passed over is logged once."""
+        """Return all crawls; folders that are left out are logged once."""
         found, passed_over = self._found()
         for said in sorted({*passed_over} - self._logged):
             _logger.warning("%s", said)
@@ -199,7 +202,7 @@ class Catalog:
         return found
 
     def passed_over(self) -> tuple[str, ...]:
-        """Return why folders of crawls are not shown, a line each: another one has the id, or they cannot be read."""
+        """Return a message for each folder that is left out, because its id is taken or it cannot be read."""
         return self._found()[1]
 
     def _found(self) -> tuple[tuple[Crawl, ...], tuple[str, ...]]:
@@ -218,20 +221,20 @@ class Catalog:
         return tuple(found.values()), tuple(passed_over)
 
     def crawl(self, name: str) -> Crawl | None:
-        """Return the crawl of an id, None where none has begun."""
+        """Return the crawl with an id, None if there is none."""
         return next((crawl for crawl in self.crawls() if crawl.id == name), None)
 
     def folder_of(self, name: str) -> Path | None:
-        """Return the folder of the crawl of an id, None where there is none here."""
+        """Return the folder of the crawl with an id, None if it has none here."""
         found = self.crawl(name)
         return None if found is None else found.folder
 
     def place_for_new(self) -> Path | None:
-        """Return the folder in which new crawls get folders of their own, None where all places are single crawls."""
+        """Return the folder in which new crawls are created, None if all places are folders of single crawls."""
         return next((place for place in self._places if place.is_dir() and not _is_crawl(place)), None)
 
     def deleted(self) -> Iterator[Path]:
-        """Yield the folders, beside those of crawls, that somebody had begun to delete."""
+        """Yield the folders of crawls whose deletion was begun."""
         holds = [place.is_dir() and not _is_crawl(place) for place in self._places]
         parents = (place if held else place.parent for place, held in zip(self._places, holds, strict=True))
         for parent in dict.fromkeys(parents):
@@ -239,12 +242,12 @@ class Catalog:
                 yield from (each for each in parent.iterdir() if each.name.startswith(DELETED) and each.is_dir())
 
     def service_log(self) -> Path | None:
-        """Return the file in which acts are noted: beside the crawls, None where no place is known."""
+        """Return the log file of acts, which lies beside the crawls; None without a place."""
         place = self.place_for_new() or next((place.parent for place in self._places), None)
         return None if place is None else place / SERVICE_LOG
 
     def close(self) -> None:
-        """Let go of nothing: folders are read anew each time."""
+        """Do nothing: no file is kept open."""
 
     def _folders(self) -> Iterator[Path]:
         for place in self._places:
@@ -267,7 +270,7 @@ class Catalog:
 
 
 def _exclusions(folder: Path) -> Exclusions:
-    """Return what holds for a crawl; nothing where the file cannot be read, since no crawl starts then anyway."""
+    """Return the exclusions for a crawl; none if the file cannot be read, since no crawl can start then."""
     try:
         return Exclusions.of(folder)
     except DamageError as error:
@@ -281,7 +284,7 @@ def _is_crawl(folder: Path) -> bool:
 
 
 def _definition(folder: Path) -> Path:
-    """Return the file that says what a crawl goes by; where it never began, the one that it was created with."""
+    """Return the file with a crawl's definition: its ``icd.json``, or the one it was created with if it never began."""
     begun = folder / DEFINITION
     return begun if begun.is_file() else folder / CREATED
 
@@ -293,13 +296,13 @@ def _read_definition(folder: Path) -> Icd:
 
 
 def _written(folder: Path) -> Path:
-    """Return the file in which somebody writes the definition of a crawl."""
-    found = started(folder)
+    """Return the definition file of a crawl that people edit."""
+    found = last_start(folder)
     return found.file if found is not None else folder / CREATED
 
 
 def _as_described(icd: Icd, file: Path) -> Icd:
-    """Return a definition with title and description as its file has them by now: no crawl acts on them."""
+    """Return a definition with title and description from its edited file, as a crawl does not depend on these."""
     try:
         with file.open("rb") as opened:
             text = opened.read(MAX_BYTES).decode()
@@ -312,7 +315,7 @@ def _as_described(icd: Icd, file: Path) -> Icd:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Return what changes with a file; zeros where there is none."""
+    """Return values by which a change of a file is noticed; zeros if it does not exist."""
     try:
         stat = path.stat()
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The crawls of a service, in folders and on a shared server, and the way to the frontier of each."""
+"""All crawls of a service, in folders and on a shared server, with connections to their frontiers."""
 
 import logging
 import os
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aahcrawler.definition_bundle import unpacked
+from aahcrawler.definition_bundle import unpack_definition
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.control import RedisControl
 from aahcrawler.frontier.redis.registry import RedisRegistry
@@ -24,10 +24,9 @@ _logger = logging.getLogger(__name__)
 
 
 class SharedCatalog:
-    """Crawls by id: those that were submitted to a server, by what it has of them, and those of folders besides.
+    """Crawls by id: those submitted to a shared server, as it knows them, and those that are only in folders.
 
-    While the server cannot be reached, the crawls that it was last seen to know are shown; of others nothing is known.
-    May be used by several threads at once.
+    While the server cannot be reached, its last known crawls are returned. Thread-safe.
     """
 
     def __init__(self, server: str, local: Catalog) -> None:
@@ -39,9 +38,9 @@ class SharedCatalog:
         self._lock = threading.Lock()
 
     def crawls(self) -> tuple[Crawl, ...]:
-        """Return every crawl that is known.
+        """Return all crawls.
 
-        Raise ``ProblemError`` where the server cannot be reached, and none was known before.
+        Raise ``ProblemError`` if the server cannot be reached and none is known from before.
         """
         with self._lock:
             problem = self._look()
@@ -55,9 +54,9 @@ class SharedCatalog:
         return tuple(found[name] for name in sorted(found))
 
     def crawl(self, name: str) -> Crawl | None:
-        """Return the crawl of an id, None where there is none.
+        """Return the crawl with an id, None if there is none.
 
-        Raise ``ProblemError`` where only the server could tell, and it cannot be reached.
+        Raise ``ProblemError`` if only the server could tell, and it cannot be reached.
         """
         found = next((crawl for crawl in self.crawls() if crawl.id == name), None)
         if found is None:
@@ -68,7 +67,7 @@ class SharedCatalog:
         return found
 
     def _look(self) -> ProblemError | None:
-        """Take over what the server knows; return the problem where it cannot be asked."""
+        """Update the known crawls from the server; return the problem if it cannot be reached."""
         try:
             if self._registry is None:
                 self._registry = RedisRegistry(self._server)
@@ -86,13 +85,13 @@ class SharedCatalog:
                 yield crawl.of_server(entry.number, _ending(entry), self._local.folder_of(entry.id))
 
     def _read(self, entry: Registered) -> Crawl | None:
-        """Return a crawl with its newest definition, the former one while that cannot be had."""
+        """Return a crawl with its newest definition, or with the former one if the newest cannot be read."""
         version, crawl = self._known.get(entry.id, (0, None))
         if version == entry.version or self._registry is None:
             return crawl
         try:
             version, definition = self._registry.definition(entry.id)
-            icd = unpacked(definition, Path())
+            icd = unpack_definition(definition, Path())
         except (FrontierUnavailableError, RegistryError, UnknownCrawlError, IcdError) as error:
             _logger.warning("the definition of %s cannot be read: %s", entry.id, error)
             return crawl
@@ -100,19 +99,19 @@ class SharedCatalog:
         return self._known[entry.id][1]
 
     def passed_over(self) -> tuple[str, ...]:
-        """Return why folders of crawls are not shown, a line each."""
+        """Return a message for each folder that is left out."""
         return self._local.passed_over()
 
     def place_for_new(self) -> Path | None:
-        """Return the folder in which new crawls get folders of their own, None where there is none."""
+        """Return the folder in which new crawls are created, None if there is none."""
         return self._local.place_for_new()
 
     def deleted(self) -> Iterator[Path]:
-        """Yield the folders, beside those of crawls, that somebody had begun to delete."""
+        """Yield the folders of crawls whose deletion was begun."""
         return self._local.deleted()
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._registry is not None:
             self._registry.close()
 
@@ -125,15 +124,15 @@ Crawls = Catalog | SharedCatalog
 
 
 def catalog_of(shared: str | None, local: Catalog) -> Crawls:
-    """Return the crawls of a service, those of the shared server among them where there is one."""
+    """Return the crawls in local folders, together with those of the shared server if there is one."""
     return local if shared is None else SharedCatalog(shared, local)
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeFolders:
-    """The folders that are named, and the one that own entries are saved in; that need not be there yet.
+    """The named folders of the knowledge base, and the folder of own entries, which may not exist yet.
 
-    ``own`` is None where there is no place for one.
+    ``own`` is None if there is no place for own entries.
     """
 
     named: tuple[Path, ...]
@@ -143,8 +142,8 @@ class KnowledgeFolders:
     def of(cls, place: Path | None) -> "KnowledgeFolders":
         """Return the folders that the environment names.
 
-        Own entries go to the last of them. Where that is the one that ships, they go to a folder of their own in
-        ``place``, which holds the crawls. Entries that are in that folder count in any case, as they do for its crawls.
+        Own entries are saved in the last of them; if that is the one that ships with the software, in a folder in
+        ``place``, which holds the crawls. Entries in that folder always count, as they do for its crawls.
         """
         given = named_folders(os.environ.get(VARIABLE, "")) if place is None else folders_for(place / "any crawl")
         named = tuple(folder.absolute() for folder in given)
@@ -154,14 +153,14 @@ class KnowledgeFolders:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """The folders that count now: those named, then that of own entries once it holds any."""
+        """The folders in force: the named ones, then that of own entries if it has any."""
         if self.own is None or self.own in self.named or not (self.own / "applications").is_dir():
             return self.named
         return (*self.named, self.own)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What tells a process to use the same folders, whatever its working folder."""
+        """The environment variables that make a process use the same folders from any working folder."""
         return {VARIABLE: os.pathsep.join(_word(folder) for folder in self.folders)}
 
 
@@ -171,9 +170,9 @@ def _word(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CrawlRegistry:
-    """Finds crawls by id, and lends their frontiers. It may be used by several threads at once.
+    """Finds crawls by id, and lends their frontiers. Thread-safe.
 
-    ``shared`` is the URL of the shared server, None where there is none.
+    ``shared`` is the URL of the shared server, None if there is none.
     """
 
     catalog: Catalog | SharedCatalog
@@ -182,20 +181,20 @@ class CrawlRegistry:
 
     @classmethod
     def of(cls, local: Catalog, shared: str | None) -> "CrawlRegistry":
-        """Return the reach of a service: the crawls of its folders, and those of its shared server, if it has one."""
+        """Return the registry of the crawls in local folders and on the shared server, if there is one."""
         return cls(catalog_of(shared, local), Gateway(shared), shared)
 
     @property
     def knowledge(self) -> KnowledgeFolders:
-        """The folders of the knowledge base, as the environment and the folder of the crawls say."""
+        """The folders of the knowledge base, from the environment and the folder of the crawls."""
         return KnowledgeFolders.of(self.catalog.place_for_new())
 
     def crawls(self) -> tuple[Crawl, ...]:
-        """Return every crawl that is known."""
+        """Return all crawls."""
         return self.catalog.crawls()
 
     def crawl(self, name: str) -> Crawl:
-        """Return the crawl of an id. Raise ``ProblemError`` where there is none."""
+        """Return the crawl with an id. Raise ``ProblemError`` if there is none."""
         crawl = self.catalog.crawl(name)
         if crawl is None:
             raise ProblemError(NO_CRAWL, "no crawl of this id has begun in this service's folders, or was submitted")
@@ -203,11 +202,14 @@ class CrawlRegistry:
 
     @contextmanager
     def frontier(self, crawl: Crawl) -> Iterator[RedisControl]:
-        """Lend the frontier of a crawl, whether or not it runs. Raise ``ProblemError`` where it cannot be reached."""
+        """Lend the frontier of a crawl, whether or not the crawl runs.
+
+        Raise ``ProblemError`` if it cannot be reached.
+        """
         with self.gateway.frontier_at_rest(crawl) as frontier:
             yield frontier
 
     def close(self) -> None:
-        """Let go of every connection."""
+        """Close all connections."""
         self.catalog.close()
         self.gateway.close()

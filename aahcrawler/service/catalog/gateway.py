@@ -1,4 +1,4 @@
-"""The frontiers of crawls: found, connected to, and kept open."""
+"""Connections to the frontiers of crawls, found when they are needed and kept open."""
 
 import asyncio
 import logging
@@ -49,12 +49,12 @@ _OPERATION_SECONDS = 30.0
 
 
 class CrawlStartingError(FrontierAwayError):
-    """The server of a crawl is not lent because the crawl is being started, or cannot be taken back for that."""
+    """A crawl's frontier server is not lent, because the crawl is being started."""
 
 
 @dataclass(slots=True)
 class _Lent:
-    """A server that runs, how many use it now, and when it was used last."""
+    """A server started by this process, how many callers use it now, and when it was last used."""
 
     server: EmbeddedServer
     ending: ExitStack
@@ -64,10 +64,10 @@ class _Lent:
 
 
 class LentServers:
-    """Lends the servers of crawls at rest, by their folders. It may be used by several threads at once.
+    """Starts and lends the frontier servers of resting crawls, by folder. Thread-safe.
 
-    A server ends ``idle`` seconds after it was used last, later where it takes long to start, and at once where the
-    folder is needed: by ``release``, or in another process (``lending``). ``forget`` is called with its URL before.
+    A server ends ``idle`` seconds after its last use, later if its start takes long, and at once if the folder is
+    needed: by ``release``, or in another process (``lending``). Before that, ``forget`` is called with its URL.
     """
 
     def __init__(self, forget: Callable[[str], None], idle: float = IDLE_SECONDS) -> None:
@@ -81,7 +81,7 @@ class LentServers:
 
     @contextmanager
     def address(self, folder: Path) -> Iterator[str]:
-        """Lend the URL of a server. Raise ``FrontierUnavailableError`` where it cannot be started now."""
+        """Lend the URL of a server. Raise ``FrontierUnavailableError`` if it cannot be started now."""
         lent = self._taken(folder)
         if isinstance(lent, str):
             yield lent
@@ -95,9 +95,9 @@ class LentServers:
                 self._changed.notify_all()
 
     def release(self, folder: Path) -> None:
-        """End a server, once what is under way has ended, and lend none of this crawl for the next seconds.
+        """End a crawl's server once running operations have ended, and do not lend it for the next seconds.
 
-        Raise ``CrawlStartingError`` where what is under way does not end.
+        Raise ``CrawlStartingError`` if operations do not end in time.
         """
         with self._starting:
             with self._changed:
@@ -110,7 +110,7 @@ class LentServers:
                 self._end(folder, lent)
 
     def lend_again(self, folder: Path) -> None:
-        """Lend the server of a crawl again that was to be started, and was not."""
+        """Allow the server of a crawl to be lent again, after its start failed."""
         with self._changed:
             self._kept_back.pop(folder, None)
 
@@ -130,7 +130,7 @@ class LentServers:
     def _taken(self, folder: Path) -> _Lent | str:
         """Return a server of this process, or the URL of one that another process lends.
 
-        One of this process that is just ending is neither: its file is still there.
+        A server of this process that is ending is not returned, although its file still exists.
         """
         lent = self._running(folder)
         if lent is not None:
@@ -173,7 +173,7 @@ class LentServers:
             self._watcher.start()
 
     def _end_unused(self) -> None:
-        """End what is not used any more, until nothing is lent."""
+        """End servers that are not used any more, until none is left."""
         while True:
             with self._changed:
                 self._changed.wait(_LOOK_EVERY)
@@ -215,7 +215,7 @@ def _is_unused(lent: _Lent) -> bool:
 
 
 def _others_are_connected(url: str) -> bool:
-    """Say whether somebody in another process uses a server, as ``aah frontier`` does."""
+    """Return whether another process, such as ``aah frontier``, is connected to a server."""
     try:
         with closing(connect(url)) as client, unavailable():
             clients = client.info("clients")
@@ -229,7 +229,7 @@ _RETRY = {"Retry-After": "5"}
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The server's URL, the name and the settings of a frontier."""
+    """Where a frontier is: the server's URL, and the frontier's name and settings."""
 
     address: str
     name: str
@@ -237,7 +237,7 @@ class _Place:
 
 
 class Gateway:
-    """Opens the frontier of a crawl: on the shared server, on that which the crawl runs itself, or on its own at rest.
+    """Connects to the frontiers of crawls, on the shared server, a running crawl's server, or one started here.
 
     Frontiers may be used by several threads at once.
     """
@@ -251,29 +251,29 @@ class Gateway:
 
     @contextmanager
     def frontier(self, crawl: Crawl, *, to_post: bool = False) -> Iterator[RedisControl]:
-        """Lend the frontier of a crawl that runs, or has a shared server.
+        """Lend the frontier of a crawl that runs, or is on the shared server.
 
-        Raise ``ProblemError`` where it cannot be reached now, and with ``to_post`` where the crawl is over.
+        Raise ``ProblemError`` if it cannot be reached now, and with ``to_post`` if the crawl is over.
         """
         with self._told(crawl):
             yield self._frontier(self._address(crawl, to_post=to_post), crawl)
 
     @contextmanager
     def frontier_at_rest(self, crawl: Crawl) -> Iterator[RedisControl]:
-        """Lend the frontier of a crawl, whether or not it runs: its own server is started for some seconds.
+        """Lend the frontier of a crawl, whether or not it runs; its own server is started if needed.
 
-        Raise ``ProblemError`` where it cannot be reached now.
+        Raise ``ProblemError`` if it cannot be reached now.
         """
         with self._told(crawl), self._lent_address(crawl) as address:
             yield self._frontier(address, crawl)
 
     @property
     def is_shared(self) -> bool:
-        """Whether crawls share a server, which has their frontiers whether or not they run."""
+        """Whether there is a shared server, which has all frontiers whether or not crawls run."""
         return self._shared is not None
 
     def workers(self, crawl: Crawl) -> Sequence[Worker]:
-        """Return the workers that serve a crawl, by name; none where it runs in one process, or cannot be asked."""
+        """Return the workers of a crawl, by name; none if it runs in one process, or its frontier cannot be reached."""
         address = self._shared or crawl.own_server()
         if address is None:
             return ()
@@ -287,13 +287,13 @@ class Gateway:
             return ()
 
     def release(self, crawl: Crawl) -> None:
-        """Let go of the server of a crawl that is about to be started. Raise ``ProblemError`` where it is in use."""
+        """End the lent server of a crawl that is about to be started. Raise ``ProblemError`` if it is in use."""
         if crawl.folder is not None:
             with self._told(crawl):
                 self._lent.release(crawl.folder)
 
     def lend_again(self, crawl: Crawl) -> None:
-        """Lend the server of a crawl again that was to be started, and was not."""
+        """Allow the server of a crawl to be lent again, after its start failed."""
         if crawl.folder is not None:
             self._lent.lend_again(crawl.folder)
 
@@ -328,7 +328,7 @@ class Gateway:
             ) from error
 
     def close(self) -> None:
-        """Let go of every connection, and end the servers that were lent."""
+        """Close all connections, and end the lent servers."""
         self._lent.close()
         with self._lock:
             for _, frontier in self._open.values():
@@ -386,14 +386,14 @@ _SAFE: Final = frozenset({"GET", "HEAD"})
 
 
 class AskingAgain(APIRoute):
-    """A route whose reading requests are answered by the server that a frontier has by now.
+    """A route whose read requests are repeated when the frontier's server has changed meanwhile.
 
-    A crawl that ends takes its server with it, and that of a crawl at rest goes when its crawl is started: whoever only
-    reads need not know. A crawl that is being started is asked once, as that takes longer.
+    A crawl that ends takes its server along, and the lent server of a resting crawl ends when the crawl is started;
+    readers need not notice. While a crawl is being started, requests are not repeated, since that takes longer.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what handles a request."""
+        """Return the handler that repeats requests."""
         handle = super().get_route_handler()
 
         async def answered(request: Request) -> Response:

@@ -1,1 +1,1 @@
-"""The crawler cockpit: a crawl watched, steered and looked at in a browser (ARCOMEM, section 3.5)."""
+"""The crawler cockpit: watch, steer and look at crawls in a browser (ARCOMEM, section 3.5)."""

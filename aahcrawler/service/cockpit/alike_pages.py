@@ -1,4 +1,4 @@
-"""Texts that say nearly the same or are about the same: all groups of a crawl, and each by itself."""
+"""Pages on similar texts: all groups of a crawl, and each group by itself."""
 
 from collections.abc import Callable
 from typing import Final, Literal
@@ -26,13 +26,13 @@ Alike = Literal[Kind.CLUSTER, Kind.RELATED]
 
 
 def marking(crawl: str, found: Crawl) -> Callable[[AlikeText], str]:
-    """Return what gives the address of the capture of a text, with its first words marked."""
+    """Return a function that gives the address of a text's capture, with the first words of the text marked."""
     leads = Leads(crawl, AnnotationSettings.of(found.folder))
     return lambda text: leads.capture(text.record, text.opening)
 
 
 def routes(site: Site) -> APIRouter:
-    """Return the routes of texts that are alike."""
+    """Return the routes for similar texts."""
     router = APIRouter(prefix="/crawls/{crawl}/archive")
     indexes = site.instruments.indexes
 

@@ -1,4 +1,4 @@
-"""The cockpit as an ASGI application: its pages, the JSON interface beside them, and the replay under another name."""
+"""The cockpit as an ASGI application: its pages, the JSON interface, and the replay under another host name."""
 
 import logging
 from importlib import resources
@@ -74,7 +74,7 @@ _DAY: Final = "private, max-age=86400"
 
 
 def cockpit_app(site: Site, api: ASGIApp, replay: ASGIApp, log: ServiceLog) -> ASGIApp:
-    """Return the whole application, whose pages note acts in a log."""
+    """Return the whole application; acts on its pages are noted in ``log``."""
 
     def known(connection: HTTPConnection) -> Caller | None:
         session = site.sign_in.session(connection.cookies.get(COOKIE, ""))
@@ -97,7 +97,7 @@ def pages_app(site: Site) -> FastAPI:
 
 
 def _static(name: str) -> Response:
-    """Return a file of the cockpit; there are no others."""
+    """Return a static file of the cockpit; any other name is not found."""
     if name not in _STATIC:
         raise HTTPException(404)
     text = resources.files(__package__).joinpath("static", name).read_text("utf-8")
@@ -105,13 +105,13 @@ def _static(name: str) -> Response:
 
 
 def _form_of(request: Request, site: Site) -> str:
-    """Return the path of the page whose form a request sends, empty where it is none of the cockpit's."""
+    """Return the path of the page from which a form was sent; empty if it is no page of the cockpit."""
     referer, begin = request.headers.get("referer", ""), f"{site.names.cockpit}/"
     return referer[len(begin) - 1 :] if request.method == "POST" and referer.startswith(begin) else ""
 
 
 def _install_problems(app: FastAPI, site: Site) -> None:
-    """Have pages tell what is wrong in words, and send those to the sign-in who are not signed in."""
+    """Show problems as pages, and redirect to the sign-in page those who are not signed in."""
 
     def signed_out(_request: Request, _error: Exception) -> Response:
         return RedirectResponse("/sign-in", 303)

@@ -1,4 +1,4 @@
-"""What is archived, by one crawl or all of them, and what a crawl collected about an event."""
+"""Pages on what is archived, in one crawl or all, and on what a crawl collected about an event."""
 
 import time
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from aahcrawler.service.views.collected_view import (
 
 
 def collected_routes(site: Site) -> APIRouter:
-    """Return the routes of collections."""
+    """Return the routes for a crawl's collection."""
     router = APIRouter(prefix="/crawls/{crawl}/collected")
     views = site.instruments.collected
 
@@ -59,7 +59,7 @@ def collected_routes(site: Site) -> APIRouter:
 
 
 def capture_lead(crawl: Crawl) -> Lead:
-    """Return what gives the addresses of the captures of a crawl."""
+    """Return a function that gives the addresses of a crawl's captures."""
 
     def lead(row: PageRow) -> str:
         return address("crawls", crawl.id, "captures", row.capture)
@@ -81,7 +81,7 @@ _NONE: Final = "-"
 
 
 def routes(site: Site) -> APIRouter:
-    """Return the routes of what is archived."""
+    """Return the routes for overviews of archives."""
     router = APIRouter()
     counted = _Counted(site)
     reach, indexes = site.instruments.reach, site.instruments.indexes
@@ -118,7 +118,7 @@ def routes(site: Site) -> APIRouter:
 
 
 class _Counted:
-    """What was counted some seconds ago at most: pages are loaded again more often than that changes."""
+    """A cache of overviews for some seconds, since pages are reloaded more often than counts change."""
 
     def __init__(self, site: Site) -> None:
         self._indexes = site.instruments.indexes
@@ -126,7 +126,7 @@ class _Counted:
         self._made: dict[tuple[str, ...], tuple[float, HeldArchives]] = {}
 
     def of(self, crawls: Sequence[Crawl]) -> HeldArchives:
-        """Return what crawls and imports hold together."""
+        """Return the overview of some crawls and imports together."""
         key = tuple(crawl.id for crawl in crawls)
         with self._lock:
             made = self._made.get(key)
@@ -177,7 +177,7 @@ _OF_ALL: Final = Leads(
 
 
 def _list_of(crawl: str, by: By, of: str) -> str:
-    """Return the address of the list of what a crawl holds of a part."""
+    """Return the address of the list of captures or objects that are counted in a part of a picture."""
     if by == "published":
         return address("crawls", crawl, "objects", published=of)
     return address("crawls", crawl, "pages", **{by: of or _NONE})

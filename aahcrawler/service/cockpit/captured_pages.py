@@ -1,4 +1,4 @@
-"""Pages of what a crawl captured: pages, captures beside one another, objects, pictures, changes between visits."""
+"""Pages on what a crawl captured: pages, comparisons of captures, objects, pictures, changes between visits."""
 
 from contextlib import suppress
 from datetime import datetime
@@ -179,7 +179,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _decision(crawl: Crawl, url: str) -> MemberDecision | None:
-    """Return what people decided on the membership of a page; None also where nobody can tell."""
+    """Return people's decision on the membership of a page; None also if decisions cannot be read."""
     if crawl.folder is None:
         return None
     with suppress(AnnotationFileError):
@@ -188,9 +188,9 @@ def _decision(crawl: Crawl, url: str) -> MemberDecision | None:
 
 
 def small_picture(instruments: Instruments, crawl: Crawl, record: str) -> tuple[bytes, str]:
-    """Return a small picture of a captured page and its media type: the archive's, else one that is made now.
+    """Return a small picture of a captured page, from the archive or made now, and its media type.
 
-    Raise ``ProblemError`` where there is none, and where too many are asked for at once.
+    Raise ``ProblemError`` if there is none, or too many are requested at once.
     """
     with instruments.indexes.asked(crawl) as index:
         page, archived = capture_row(index, record), None
@@ -220,13 +220,13 @@ def small_picture(instruments: Instruments, crawl: Crawl, record: str) -> tuple[
 
 
 def replay_path(crawl: str, page: PageShown, modifier: Modifier, words: str = "") -> str:
-    """Return the path under which the replay shows a capture, the first of the words in sight where they are marked."""
+    """Return the replay's path for a capture; if words are marked, the first one is scrolled into view."""
     path = Address(crawl, moment_of(datetime.fromisoformat(page.fetched_at)), modifier, page.url, words).path
     return f"{path}#{FIRST_WORD}" if modifier is Modifier.WORDS else path
 
 
 def score_parts(shown: CaptureView) -> list[tuple[str, float, float]]:
-    """Return what each analyser gave a page, with the weight that it had, the heaviest first."""
+    """Return the score that each analyser gave a page, with its weight, the highest weight first."""
     judged = shown.judgement
     if judged is None:
         return []
@@ -369,7 +369,7 @@ def change_routes(site: Site) -> APIRouter:
 
 
 def _wanted(text: str, url: str, state: str, kind: str, span: VisitSpan, *, every: bool) -> WantedVisits:
-    """Return what is wanted; where nothing is asked for, what matters to readers alone."""
+    """Return which visits a form asks for; an empty form asks for those that matter to readers."""
     states = frozenset(map(ChangeState, filter(None, (state,))))
     kinds = frozenset(map(ChangeKind, filter(None, (kind,))))
     is_plain = not (every or url or states or kinds)

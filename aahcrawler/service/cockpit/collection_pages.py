@@ -1,4 +1,4 @@
-"""Collections, their list and a page for each, and the packages of crawls and collections."""
+"""Pages on collections, and the packages of crawls and collections."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -82,13 +82,13 @@ def _add_of_collections(router: APIRouter, site: Site) -> None:
 
 
 def shown_package(site: Site, packing: Packing, job: str) -> Mapping[str, object]:
-    """Return the file of a packing that is there, and how far the making of one is, where that is what a job does."""
+    """Return the values that show an existing package, and the progress of a job that makes one."""
     shown = _job(site, packing, job)
     return {"job": shown if shown is not None and shown.kind == packing.kind else None, **_packed(packing)}
 
 
 def crawl_package(site: Site, crawl: Crawl, job: str) -> Mapping[str, object]:
-    """Return what is shown of a crawl's package: the one that is there, and how far the making of one is."""
+    """Return these values for a crawl's package."""
     packing = Packing.of_crawl(crawl)
     if packing is None:
         return {"job": None, "packed": None}
@@ -99,14 +99,14 @@ def crawl_package(site: Site, crawl: Crawl, job: str) -> Mapping[str, object]:
 
 
 def collection_package(site: Site, shown: CollectionView, job: str) -> Mapping[str, object]:
-    """Return the same of a collection."""
+    """Return these values for a collection's package."""
     packing, here = _packing_of(site, shown), ("collections", shown.name)
     at = {"packed_at": address(*here, "collection.wacz"), "make_at": address(*here, "package")}
     return {"job": _job(site, packing, job), "job_at": address(*here, "package", job), **_packed(packing), **at}
 
 
 def handed_out(download: Download, media_type: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return bytes of a known number that a browser saves."""
+    """Return a response of known size that a browser saves as a file."""
     told = {"Content-Length": str(download.size), **(headers or {})}
     if download.part is None:
         return saved(download.name, download.pieces, media_type, told)
@@ -119,13 +119,13 @@ def handed_out(download: Download, media_type: str, headers: Mapping[str, str] |
 def saved(
     name: str, pieces: Iterator[bytes], media_type: str, headers: Mapping[str, str] | None = None, status: int = 200
 ) -> Response:
-    """Return bytes that a browser saves and does not show; ids and names of files have no quotes in them."""
+    """Return a response that a browser saves as a file; ``name`` must not contain quotes."""
     told = {"Content-Disposition": f'attachment; filename="{name}"', **(headers or {})}
     return StreamingResponse(pieces, status, media_type=media_type, headers=told)
 
 
 def part_of(packing: Packing, asked: str) -> Response:
-    """Return the file of a packing, or the part of it that is asked for. Raise ``ProblemError`` where there is none."""
+    """Return a package, or the byte range of it that is requested. Raise ``ProblemError`` if there is none."""
     made = packing.offered()
     if made is None:
         raise ProblemError(CONFLICT, "no package is made yet, or something was taken down since; have it made")

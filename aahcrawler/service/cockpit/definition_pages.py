@@ -1,4 +1,4 @@
-"""Pages on which a definition is begun, written as a form beside its text, tried, saved, and started."""
+"""Pages on which a definition is begun, edited as a form and as text, tried, saved and started."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -40,9 +40,9 @@ _LISTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The text that somebody sees, and the text by which the fields of the form beside it were filled in.
+    """A definition's text as somebody sees it, and ``base``, the text from which the form's fields were filled.
 
-    So it is known which of the two was changed: a field that still says what ``base`` says was not.
+    So a changed field is recognised: it differs from ``base``.
     """
 
     text: str
@@ -50,9 +50,9 @@ class Draft:
 
     @classmethod
     def sent(cls, form: Form) -> "Draft":
-        """Return the draft that a form brings, with what was written into its fields taken over into the text.
+        """Return the draft in a form that was sent, with changed fields applied to its text.
 
-        A text that is no YAML of a definition stays as it is: its form is empty.
+        A text that cannot be parsed as a definition stays as it is; its form is empty.
         """
         text, base = form.raw("yaml"), form.raw("base")
         try:
@@ -67,11 +67,11 @@ class Draft:
         return form_view(self.text)
 
     def values(self) -> Mapping[str, str]:
-        """Return what each field of the form says."""
+        """Return the value of each field of the form."""
         return dict(_values(self.view()))
 
     def with_suggestions(self, form: Form) -> "Draft":
-        """Return the draft with the suggestions that were chosen. Raise ``ProblemError`` for a text with mistakes."""
+        """Return the draft with the chosen suggestions added. Raise ``ProblemError`` if the text has mistakes."""
         chosen: dict[str, list[str]] = {}
         for name in form.fields:
             kind, _, value = name.removeprefix(ADD).partition(":")
@@ -144,14 +144,14 @@ def routes(site: Site) -> APIRouter:
 
 
 class DefinitionHandlers:
-    """Writes definitions: drafts where there is no crawl yet, and those of crawls."""
+    """Handlers of drafts, for new crawls and for existing ones."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._helm = site.instruments.helm
 
     def first_draft(self, session: Session, text: str, seeds: SeedList) -> Response:
-        """Return the page of a draft that was just begun with a list of seeds."""
+        """Return the page of a new draft that begins with a list of seeds."""
         return self._shown(session, Draft(text, text), None, seeds=seeds)
 
     def of_crawl(self, session: Session, crawl: Crawl) -> Response:
@@ -166,13 +166,13 @@ class DefinitionHandlers:
         return self._shown(session, Draft(held.text, held.text), crawl, digest=held.digest)
 
     def with_added(self, session: Session, crawl: Crawl, form: Form) -> Response:
-        """Return the page of a crawl's definition with what a form adds to it; nothing is saved."""
+        """Return the page of a crawl's definition with the additions in a form; nothing is saved."""
         held = self._helm.definitions.read(crawl)
         draft = Draft(held.text, held.text).with_suggestions(form)
         return self._shown(session, draft, crawl, digest=held.digest)
 
     def draft(self, session: Session, form: Form, crawl: Crawl | None) -> Response:
-        """Return what comes of a draft that was sent, of a crawl or of none yet."""
+        """Return the response to a draft that was sent, of an existing crawl or a new one."""
         draft, digest = Draft.sent(form), form.get("digest")
         try:
             match form.get("action"):
@@ -200,9 +200,9 @@ class DefinitionHandlers:
         return self._shown(session, draft, crawl, **self._present(draft, crawl, digest))
 
     def _present(self, draft: Draft, crawl: Crawl | None, digest: str) -> dict[str, object]:
-        """Return the digest of a crawl's definition as it is now, and how it differs where it is another one by now.
+        """Return the digest of a crawl's present definition, and its differences to the one that the draft began with.
 
-        So whoever saves again writes over it knowingly.
+        So whoever saves again overwrites those changes knowingly.
         """
         if crawl is None:
             return {"digest": digest}
@@ -212,11 +212,11 @@ class DefinitionHandlers:
         return {"digest": now.digest, "differences": tuple(differences) if now.digest != digest else ()}
 
     def _references(self) -> list[str]:
-        """Return the crawls that have something to suggest."""
+        """Return the crawls from which suggestions can be made."""
         return [crawl.id for crawl in self._helm.reach.crawls() if crawl.folder is not None]
 
     def _reference(self, session: Session, draft: Draft, name: str) -> JobView:
-        """Begin to read a crawl that is a reference for a draft, for who may see what it has."""
+        """Begin a job that makes suggestions for a draft from a reference crawl, if the caller may see that crawl."""
         checked(session.caller, Role.READ, "to have suggestions from a crawl")
         icd, reference = draft.view().checked.icd, self._site.crawl(name)
         if icd is None:
@@ -265,7 +265,10 @@ _SECONDS = 30.0
 
 
 def suggested(form: Form, icd: Icd | None) -> Suggestions:
-    """Return what a pasted text and a document suggest beyond a definition. Raise ``ProblemError`` without either."""
+    """Return suggestions from a pasted text or a document that a definition does not have yet.
+
+    Raise ``ProblemError`` if there is neither.
+    """
     texts = [form.raw("pasted").strip()]
     links: tuple[str, ...] = ()
     if form.document:
@@ -282,7 +285,7 @@ def suggested(form: Form, icd: Icd | None) -> Suggestions:
 
 
 def _given(icd: Icd | None) -> Iterator[str]:
-    """Yield what a definition has already."""
+    """Yield the values that a definition has already."""
     if icd is not None:
         yield from icd.topic.keywords
         yield from icd.topic.entities

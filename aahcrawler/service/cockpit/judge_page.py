@@ -1,4 +1,4 @@
-"""Judging: pages are drawn, shown one after another, and people say how relevant they are; and what that tells."""
+"""Pages for judging: pages are sampled and shown one by one, people grade them, and measures follow from that."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -96,7 +96,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _add_acts(router: APIRouter, site: Site) -> None:
-    """Add the routes by which pages are drawn and judged."""
+    """Add the routes by which pages are sampled and judged."""
     indexes = site.instruments.indexes
 
     @router.post("/draw")

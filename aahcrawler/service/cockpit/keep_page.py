@@ -1,4 +1,4 @@
-"""What to keep of a crawl: pages that are proposed, decided on by people, and written as WARC or WACZ."""
+"""Pages for selecting what to keep of a crawl: proposals, people's decisions, and the result as WARC or WACZ."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
@@ -154,7 +154,7 @@ def _add_acts(router: APIRouter, site: Site) -> None:
 
 
 def _add_files(router: APIRouter, site: Site) -> None:
-    """Add the routes of the files with what is kept."""
+    """Add the routes of the files with the pages to keep."""
     helm = site.instruments.helm
 
     @router.post("/files/{ending}")
@@ -177,7 +177,7 @@ def _add_files(router: APIRouter, site: Site) -> None:
 
 
 def _file(site: Site, crawl: Crawl, ending: KeptFile, job: str) -> Mapping[str, object]:
-    """Return what is shown of a file with what is kept."""
+    """Return the values that show a file with the pages to keep."""
     title, about = _FILES[ending]
     here = ("crawls", crawl.id, "archive", "keep", "files", ending)
     told = shown_package(site, _packing(crawl, ending), job)

@@ -1,4 +1,4 @@
-"""One crawl, live: what it does now, how it went so far, and what it found."""
+"""The live page of a crawl: what it does now, its course so far, and what it found."""
 
 import asyncio
 import json
@@ -101,9 +101,9 @@ def routes(site: Site) -> APIRouter:
 
 
 async def events(parts: "LiveParts", name: str, request: Request) -> AsyncIterator[bytes]:
-    """Yield each part of a crawl's page, and again when it says something else, until nobody listens.
+    """Yield each part of a crawl's page, then every part that has changed, until the client disconnects.
 
-    Of a crawl at rest nothing but its state is looked at, until that changes.
+    For a resting crawl, only its state is checked until that changes.
     """
     said: dict[str, str] = {}
     while not (parts.is_over or await request.is_disconnected()):
@@ -123,7 +123,7 @@ async def events(parts: "LiveParts", name: str, request: Request) -> AsyncIterat
 
 
 class LiveParts:
-    """Makes the parts of live pages, each once for all who look. It may be used by several threads."""
+    """Renders the parts of live pages, each once for all viewers. Thread-safe."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -132,16 +132,16 @@ class LiveParts:
 
     @property
     def is_over(self) -> bool:
-        """Whether the cockpit ends."""
+        """Whether the cockpit is shutting down."""
         return self._site.instruments.live.is_over
 
     def looked_at(self, name: str) -> tuple[Crawl, bool]:
-        """Return the crawl of an id as it is now, and whether it runs."""
+        """Return the current crawl with an id, and whether it runs."""
         crawl = self._site.crawl(name)
         return crawl, is_running(crawl)
 
     def part(self, crawl: Crawl, name: str) -> str:
-        """Return a part as it was made some seconds ago at most."""
+        """Return a part, rendered at most some seconds ago."""
         key = crawl.id, crawl.number, name
         with self._lock:
             made, html = self._made.get(key, (-1e9, ""))
@@ -156,7 +156,7 @@ class LiveParts:
 
 
 def _values(instruments: Instruments, crawl: Crawl, name: str) -> Mapping[str, object]:
-    """Return what a part shows; what cannot be asked for now is told in its place."""
+    """Return the values of a part; if something cannot be read now, a message instead."""
     try:
         return {"problem": "", **_VALUES[name](instruments, crawl)}
     except ProblemError as problem:
@@ -173,7 +173,10 @@ def _sites(instruments: Instruments, crawl: Crawl) -> Mapping[str, object]:
 
 
 def _watched(instruments: Instruments, crawl: Crawl) -> AbstractContextManager[Asked]:
-    """Lend the index of a crawl; to catch up with one that runs it takes its time, or it would take the crawl's."""
+    """Lend the index of a crawl.
+
+    For a running crawl, it is updated slowly, so as not to take the crawl's processor time.
+    """
     return instruments.indexes.asked(crawl, hurried=not is_running(crawl))
 
 
@@ -222,7 +225,7 @@ _VALUES: Final = {"now": _now, "sites": _sites, "newest": _newest, "course": _co
 
 
 def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
-    """Return the plots of a course as SVG: over pages, and over time. Those of relevance need pages that are judged."""
+    """Return the plots of a crawl's course as SVG, over pages and over time; plots of relevance only if ``judged``."""
     points = course.points
     if not points:
         return []
@@ -253,7 +256,7 @@ def charts(course: CrawlCourse, *, judged: bool = True) -> list[str]:
 
 
 def _befores(points: Sequence[CoursePoint]) -> Iterator[tuple[CoursePoint | None, CoursePoint]]:
-    """Yield each point with the one that lies about a window of pages before it, None before the first of them."""
+    """Yield each point with the one about a window of pages earlier, None before the first."""
     window = max(_MIN_WINDOW, points[-1].pages // _WINDOWS)
     first = 0
     for point in points:
@@ -304,7 +307,10 @@ NOTES: Final = 20
 
 
 def import_page(site: Site, session: Session, crawl: Crawl, after: int, begin: int, told: str) -> Response:
-    """Return the page: files from one on, and notes that begin at a byte, of lost records alone or of all."""
+    """Return the page of an import: files from number ``after`` on, and notes from byte ``begin`` on.
+
+    ``told`` selects notes on lost records only, or all notes.
+    """
     folder = crawl.folder
     assert folder is not None  # noqa: S101 (an import is known by a file in its folder)
     counts, objects, problem = None, None, ""

@@ -1,4 +1,4 @@
-"""Pages on which a crawl is steered by form, described, handed out, copied and deleted."""
+"""Pages on which a crawl is steered by form, described, downloaded, copied and deleted."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, cast
@@ -45,7 +45,7 @@ MAX_FILES: Final = 20
 
 
 def routes(site: Site) -> APIRouter:
-    """Return the routes of the page, and of what is handed out on it."""
+    """Return the routes of the page and of its downloads."""
     router = APIRouter(prefix="/crawls/{crawl}")
     _add_page(router, site)
     _add_downloads(router, site)
@@ -106,7 +106,7 @@ def _add_downloads(router: APIRouter, site: Site) -> None:
 
 
 def _page(site: Site, session: Session, crawl: Crawl, after: str, job: str) -> Response:
-    """Return the page, with the WARC files that follow the one named."""
+    """Return the page with the WARC files after the one named ``after``."""
     files = warc_files(crawl) if crawl.folder is not None else ()
     shown = [each for each in files if each.path.name > after][:MAX_FILES]
     more = bool(shown) and shown[-1] != files[-1]
@@ -216,7 +216,7 @@ def steer_routes(site: Site) -> APIRouter:
 
 
 class _SteeringHandlers:
-    """Shows what a change would do, and makes it."""
+    """Handlers that preview a change, and apply it."""
 
     def __init__(self, site: Site) -> None:
         self._site, self._helm = site, site.instruments.helm

@@ -1,4 +1,4 @@
-"""The pages on which a crawl, or a collection out of archives, is begun, with a dry run beside the questions."""
+"""Pages on which a crawl, or a collection made from archives, is begun, with a dry run beside the form."""
 
 import re
 from collections import Counter
@@ -65,7 +65,7 @@ def routes(site: Site) -> APIRouter:
 
 
 class _NewCrawlHandlers:
-    """Takes the answers to the questions, tries what they make, and starts it."""
+    """Handlers of the form: they turn answers into a definition, try it, and start it."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -73,13 +73,13 @@ class _NewCrawlHandlers:
         self._definitions = DefinitionHandlers(site)
 
     def empty(self, session: Session) -> Response:
-        """Return the page with nothing but what is known: who crawled last."""
+        """Return the empty form; operator and contact are those of the last crawl."""
         last = last_definition(self._site, session)
         who = {} if last is None else {"operator": last.operator, "contact": last.contact}
         return self._shown(session, Form(who), form_view(first_text(EXAMPLE)), is_new=True)
 
     def sent(self, session: Session, form: Form) -> Response:
-        """Return what comes of the answers; where they have mistakes, the page with each of them at its field."""
+        """Return the response to a form; if it has mistakes, the form with each mistake at its field."""
         seeds = read_seed_list(form.raw("seeds"))
         first = self._first_text(form, seeds)
         view, trial = form_view(first), None
@@ -109,7 +109,7 @@ class _NewCrawlHandlers:
         return then(session, address("crawls", made.id), Said(f"{made.title or made.id}: {made.detail}"))
 
     def _first_text(self, form: Form, seeds: SeedList) -> str:
-        """Return the definition that the four questions and the names make, mistakes and all."""
+        """Return the definition from the four questions and the names, possibly with mistakes."""
         title = form.get("title")
         wish = Wish(
             seeds=seeds.seeds,
@@ -143,7 +143,7 @@ class _NewCrawlHandlers:
 
 
 def last_definition(site: Site, session: Session) -> Icd | None:
-    """Return the definition of the crawl that was begun last, for who may see it; None where there is none."""
+    """Return the definition of the crawl begun last, if the session may see it; else None."""
     if Role.READ not in session.caller.roles:
         return None
     every = site.instruments.helm.reach.crawls()
@@ -152,7 +152,7 @@ def last_definition(site: Site, session: Session) -> Icd | None:
 
 
 def _is_answered(form: Form) -> bool:
-    """Return whether it is said what the crawl is about, where it is to be about something."""
+    """Return whether the form says what the crawl is about, if it has to."""
     return form.get("extent") != "about" or bool(_keywords(form))
 
 
@@ -164,7 +164,7 @@ def _keywords(form: Form) -> tuple[str, ...]:
 
 
 def _with_others(text: str, form: Form) -> str:
-    """Return a first text with the other fields of the page. Raise ``IcdError`` where it cannot be changed so."""
+    """Add the other fields of the page to a definition. Raise ``IcdError`` if that is not possible."""
     others = {
         name: value
         for name, value in form.fields.items()
@@ -175,7 +175,7 @@ def _with_others(text: str, form: Form) -> str:
 
 
 def _begun_at(crawl: Crawl) -> float:
-    """Return when the definition of a crawl was written last."""
+    """Return when a crawl's definition was last written."""
     paths = (crawl.folder / name for name in (DEFINITION, CREATED)) if crawl.folder is not None else ()
     return max((path.stat().st_mtime for path in paths if path.is_file()), default=0.0)
 
@@ -259,20 +259,20 @@ def new_collection_routes(site: Site) -> APIRouter:
 
 
 class _NewCollectionHandlers:
-    """Takes what is said of an event, tries it on the archives, and has the collection made."""
+    """Handlers of the form for collections: they try a specification on archives, and begin the collection."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._helm = site.instruments.helm
 
     def empty(self, session: Session) -> Response:
-        """Return the page with what is usual, and who crawled last."""
+        """Return the form with its defaults, and the contact of the last crawl."""
         last = last_definition(self._site, session)
         who = {} if last is None else {"operator": last.operator, "contact": last.contact}
         return self._shown(session, Form({**_FIRST, **who}), is_new=True)
 
     def sent(self, session: Session, form: Form) -> Response:
-        """Return what comes of the form; where it has mistakes, the page with each of them at its field."""
+        """Return the response to a form; if it has mistakes, the form with each mistake at its field."""
         job: JobView | None = None
         if form.get("id") == form.get(_PROPOSED):
             form = Form({**form.fields, "id": ""}, form.documents)
@@ -303,7 +303,7 @@ class _NewCollectionHandlers:
 
     @staticmethod
     def _check_addresses(form: Form) -> None:
-        """Raise where the list of addresses has what would be lost, and it is not said to leave that out."""
+        """Raise an error if the list of seeds has lines that would be dropped, unless the form says to drop them."""
         left_out = read_seed_list(form.raw("seeds")).left_out
         if left_out and not form.get(_LEAVE_OUT):
             lines = [f"Addresses, line {each.line}, {each.text[:120]}: {each.reason}" for each in left_out]
@@ -325,7 +325,7 @@ class _NewCollectionHandlers:
         return self._helm.jobs.wait(job_key(name), begun.id, PATIENCE)
 
     def _with_article(self, session: Session, form: Form) -> Form:
-        """Return a form with what a saved article tells; what was written before stays."""
+        """Return a form with empty fields filled from a saved article."""
         document = form.documents.get("document")
         if not document:
             raise ProblemError(BAD_SEARCH, "choose the saved article first")
@@ -351,7 +351,7 @@ class _NewCollectionHandlers:
         return Form(fields, form.documents)
 
     def _with_proposed(self, session: Session, form: Form) -> Form:
-        """Return a form with the addresses that reference documents link to among the seeds."""
+        """Return a form with the links of reference documents added to the seeds."""
         crawls = {crawl.id: crawl for crawl in self._archives()}
         chosen = [crawls[name] for name in _chosen(form) if name in crawls]
         found = [*read_seed_list(form.raw("text")).seeds]
@@ -363,7 +363,7 @@ class _NewCollectionHandlers:
         return Form({**form.fields, "seeds": seeds})
 
     def _asked(self, form: Form) -> tuple[str, Specification]:
-        """Return the name and the specification that a form asks for."""
+        """Return the name and the specification that a form describes."""
         if form.get("action") in _ACTS and (wrong := _wrong_archives(form)):
             raise ProblemError(
                 BAD_SEARCH, "what is said of archives elsewhere is not complete", lines=tuple(map(_told, wrong))
@@ -417,13 +417,13 @@ def _sample(name: str, job: JobView) -> dict[str, object]:
 
 
 def _view(name: str, asked: Specification) -> FormView:
-    """Return the form of a specification, with its mistakes; archives and texts are not looked at."""
+    """Return the form of a specification with its mistakes, without checking archives and texts."""
     fields = {"id": name, "limits": dict(USUAL_LIMITS), **asked.definition}
     return form_view(yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=110))
 
 
 def _definition(form: Form) -> dict[str, JsonValue]:
-    """Return the fields of a definition that a form fills in."""
+    """Return the fields of a definition from a form."""
     texts = list(_texts(form))
     wanted = {name: value for name, value in form.fields.items() if name not in ("id", "seeds", "output")}
     definition: dict[str, JsonValue] = {}
@@ -448,7 +448,7 @@ def _put(fields: dict[str, JsonValue], path: Sequence[str], value: object) -> No
 
 
 def _sources(form: Form) -> list[JsonValue]:
-    """Return the sources in the order in which they are asked: archives here, then others, the live web last."""
+    """Return the sources in the order in which they are asked: local archives, then others, the live web last."""
     sources: list[JsonValue] = []
     if chosen := _chosen(form):
         sources.append({"archive": list[JsonValue](chosen)})
@@ -457,12 +457,12 @@ def _sources(form: Form) -> list[JsonValue]:
 
 
 def _complete(form: Form) -> Sequence[OtherArchive]:
-    """Return the archives elsewhere with which nothing is wrong; the others are told at their fields."""
+    """Return the outside archives without mistakes; mistakes of others are shown at their fields."""
     return [each for each in others_in(form) if not each.is_empty and not any(each.problems())]
 
 
 class _Wrong(NamedTuple):
-    """A mistake on the page: the id of its field, what that is called, and what is wrong."""
+    """A mistake on the page: the id and label of its field, and what is wrong."""
 
     anchor: str
     label: str
@@ -487,7 +487,7 @@ def _wrong_archives(form: Form) -> Sequence[_Wrong]:
 
 
 def _label(field: str, form: Form) -> str:
-    """Return what the page calls a field of a definition, with its place in a list."""
+    """Return the label of a definition's field on this page, with its position in a list."""
     source, document = _OF_SOURCE.match(field), _OF_DOCUMENT.match(field)
     if source is not None:
         named = ["Crawls and imports here"] if _chosen(form) else []
@@ -510,7 +510,7 @@ def _at_its_field(view: FormView, form: Form, mistake: Mistake) -> _Wrong:
 
 
 def _plainly(problem: ProblemError, form: Form) -> Said:
-    """Return why something could not be done, with mistakes by the fields of the page in the place of the file's."""
+    """Return a problem as a message, with its mistakes named by the page's fields instead of the definition's."""
     if problem.lines:
         return Said(f"{problem.detail}; nothing is made yet", "bad", problem.lines)
     if not problem.mistakes:
@@ -520,7 +520,7 @@ def _plainly(problem: ProblemError, form: Form) -> Said:
 
 
 def _with_list(session: Session, form: Form) -> Form:
-    """Return a form with the archives that a list names behind those that it has."""
+    """Return a form with the archives in an uploaded list added."""
     document = form.documents.get("list")
     if not document:
         raise ProblemError(BAD_SEARCH, "choose the list of archives first")
@@ -537,7 +537,7 @@ def _chosen(form: Form) -> list[str]:
 
 
 def _texts(form: Form) -> dict[str, str]:
-    """Return the pasted texts by the names of files."""
+    """Return the pasted texts by file name."""
     parts: list[list[str]] = [[]]
     for line in form.raw("text").splitlines():
         if line.strip() == BETWEEN:
@@ -549,6 +549,6 @@ def _texts(form: Form) -> dict[str, str]:
 
 
 def _joined(written: str, more: Sequence[str]) -> str:
-    """Return a list of seeds with those that it has not yet."""
+    """Add those seeds to a list that it does not have yet."""
     known = read_seed_list(written).seeds if written.strip() else ()
     return "\n".join(dict.fromkeys((*known, *more)))

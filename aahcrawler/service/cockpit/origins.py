@@ -1,7 +1,7 @@
-"""One port, two names: the cockpit's own, and another one for archived pages, which share no cookies (and no origin).
+"""One port with two host names: the cockpit's, and one for archived pages, which share neither cookies nor origin.
 
-Cookies ignore ports, so two ports of one name would be one jar. A request that names neither host is refused: so no web
-page reaches the cockpit under a name of its own (DNS rebinding).
+Two ports of one host name would not do, since cookies ignore ports. A request for any other host is refused, so that no
+website can reach the cockpit under a name of its own (DNS rebinding).
 """
 
 import asyncio
@@ -39,17 +39,17 @@ class Names:
 
 
 def host_of(origin: str) -> str:
-    """Return the host of an origin as requests name it, with its port where that is not the scheme's own."""
+    """Return the host of an origin as the Host field has it, with the port unless it is the default."""
     return origin.partition("//")[2]
 
 
 def host_name(origin: str) -> str:
-    """Return the host of an origin without its port, as the cookies of a browser know it."""
+    """Return the host of an origin without port, to which a browser's cookies belong."""
     return urlsplit(origin).hostname or ""
 
 
 def security_headers(names: Names) -> Mapping[str, str]:
-    """Return the headers of every answer of the cockpit: it loads nothing from elsewhere, and stands in no frame."""
+    """Return the header fields of all responses of the cockpit: nothing is loaded from elsewhere, no page is framed."""
     policy = {
         "default-src": "'none'",
         "script-src": "'self'",
@@ -73,7 +73,7 @@ def security_headers(names: Names) -> Mapping[str, str]:
 
 
 class Hosts:
-    """Sends each request to the pages, to the JSON interface or to the archived pages, by host and path."""
+    """Routes each request to pages, JSON interface or archived pages, by host and path."""
 
     def __init__(self, names: Names, pages: ASGIApp, api: ASGIApp, replay: ASGIApp, noting: Noting) -> None:
         self._names, self._api, self._replay, self._who = names, api, replay, noting.who
@@ -81,7 +81,7 @@ class Hosts:
         self._elsewhere = NotedActs(PlainTextResponse(f"The cockpit is at {names.cockpit}\n", 421), noting)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it; the JSON interface is told when the process begins and ends."""
+        """Pass a request on, or refuse it; startup and shutdown are passed to the JSON interface."""
         if scope["type"] == "lifespan":
             await self._api(scope, receive, send)
         if scope["type"] != "http":
@@ -107,7 +107,7 @@ class Hosts:
 
 
 class _Guarded:
-    """Adds the security headers, and refuses what another site sent here."""
+    """Adds the security header fields, and refuses forms sent from other sites."""
 
     def __init__(self, app: ASGIApp, names: Names) -> None:
         self._app, self._names, self._headers = app, names, security_headers(names)
@@ -130,7 +130,7 @@ class _Guarded:
 
 
 def _patient(receive: Receive, *, is_known: bool) -> Receive:
-    """Return what gives out a body as it comes, and does not wait for ever: a connection is held meanwhile."""
+    """Return a reader of a body with time limits, as a slow body occupies a connection."""
     whole_by = asyncio.get_running_loop().time() + PATIENCE
     goes_on = True
 
@@ -151,7 +151,7 @@ def _patient(receive: Receive, *, is_known: bool) -> Receive:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Return what gives out a body as it comes, up to the size that a form may have."""
+    """Return a reader of a body up to ``MAX_BODY_SIZE`` bytes."""
     size = 0
 
     async def bounded() -> Message:

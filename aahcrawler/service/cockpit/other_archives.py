@@ -1,4 +1,4 @@
-"""Archives elsewhere, as a form asks for them: as many as a person names, the preferred one first."""
+"""Outside archives in a form: any number, the preferred one first."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _URL: Final = TypeAdapter[str](WebUrl)
 
 @dataclass(frozen=True, slots=True)
 class OtherArchive:
-    """An archive elsewhere as it was typed; ``number`` is its place on the form, from 1 on."""
+    """An outside archive as it was typed; ``number`` is its position in the form, from 1."""
 
     number: int
     kind: str = MEMENTO
@@ -52,7 +52,7 @@ class OtherArchive:
 
     @property
     def source(self) -> JsonValue:
-        """What it is in a definition."""
+        """The archive as a source in a definition."""
         kind = self.kind if self.kind in KINDS else MEMENTO
         names = ("timegate", "timemap") if kind == MEMENTO else ("server", kind)
         given = {name: url for name, url in zip(names, (self.first, self.second), strict=True) if url}
@@ -85,7 +85,7 @@ def _is_address(url: str) -> bool:
 
 
 def others_in(form: Form) -> Sequence[OtherArchive]:
-    """Return the archives elsewhere of a form, in order, those that are empty among them."""
+    """Return the outside archives in a form, in order, including empty rows."""
     numbers = {int(name.split(".")[1]) for name in form.fields if _is_field(name)}
     found = []
     for number in sorted(numbers)[:MAX_OTHERS]:
@@ -101,7 +101,7 @@ def _is_field(name: str) -> bool:
 
 
 def with_others(form: Form, more: Sequence[OtherArchive]) -> Form:
-    """Return a form with more archives elsewhere behind those that it has; ones that are empty give their place."""
+    """Return a form with more outside archives, which fill empty rows first."""
     kept = [each for each in others_in(form) if not each.is_empty]
     known = {(each.kind, each.first, each.second) for each in kept}
     kept += [each for each in more if each.is_empty or (each.kind, each.first, each.second) not in known]
@@ -114,9 +114,9 @@ def with_others(form: Form, more: Sequence[OtherArchive]) -> Form:
 
 
 def archives_listed(document: bytes) -> Sequence[OtherArchive]:
-    """Return the Memento archives that a list in the JSON of MemGator names, the most probable first.
+    """Return the Memento archives in a list in MemGator's JSON, the most probable first, without ignored ones.
 
-    Those that it says to ignore are left out. Raise ``ProblemError`` where it is no such list.
+    Raise ``ProblemError`` for anything else.
     """
     try:
         listed = json.loads(document.decode("utf-8-sig"))

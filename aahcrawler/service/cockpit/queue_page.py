@@ -1,6 +1,6 @@
-"""The queue, a single URL, exclusions, and acts on crawl, site and URL.
+"""Pages on the queue, on single URLs and on exclusions, and the acts on crawl, site and URL.
 
-Each act leads back to where it was pressed.
+Each act returns to the page on which its button was pressed.
 """
 
 import re
@@ -99,7 +99,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _number(typed: str, default: float) -> float:
-    """Return a number as people type it, with a point or a comma."""
+    """Parse a number as people type it, with a point or a comma."""
     return float(typed.replace(",", ".")) if typed else default
 
 
@@ -214,7 +214,7 @@ def act_routes(site: Site) -> APIRouter:
 
 
 class _Acts:
-    """What can be done with a button."""
+    """The acts that buttons trigger."""
 
     def __init__(self, helm: SteeringService) -> None:
         self._helm, self._reach = helm, helm.reach

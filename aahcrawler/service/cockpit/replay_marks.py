@@ -1,4 +1,4 @@
-"""What the replay marks on a page within the cockpit: its web objects, and the scores of its links."""
+"""What the replay marks on pages shown in the cockpit: web objects, and links by their scores."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -16,7 +16,7 @@ from aahcrawler.service.web.problems import ProblemError
 
 
 class RegistryFolders:
-    """The folders of the crawls within reach of a service, as the replay asks for them."""
+    """The folders of a service's crawls, in the form that the replay needs."""
 
     def __init__(self, reach: CrawlRegistry) -> None:
         self._reach = reach
@@ -32,13 +32,13 @@ class RegistryFolders:
 
 
 class ReplayMarks:
-    """Finds what is to be marked on a capture. It may be used by several threads."""
+    """Finds what to mark on a capture. Thread-safe."""
 
     def __init__(self, instruments: Instruments) -> None:
         self._instruments = instruments
 
     def __call__(self, crawl: str, answer: RecordedResponse) -> Annotations | None:
-        """Return what is to be marked; None where nothing is known of the capture."""
+        """Return what to mark on a capture; None if nothing is known of it."""
         try:
             with self._instruments.indexes.asked(self._instruments.reach.crawl(crawl)) as index:
                 return _marks(index, answer.record_id)

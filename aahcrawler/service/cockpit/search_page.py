@@ -1,4 +1,4 @@
-"""The page that searches all crawls: one box, what was found beside the counts of its values, and a time line."""
+"""The page that searches all crawls: a search box, results with counts by value, and a time line."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -67,7 +67,7 @@ Day = Annotated[str, Query(max_length=40)]
 
 
 class Bar(NamedTuple):
-    """A bar of the time line in its picture, which is 100 high, and where it leads."""
+    """A bar of the time line, in a picture of height 100, and the address that it links to."""
 
     left: float
     width: float
@@ -79,7 +79,7 @@ class Bar(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What the address of the page asks for, to be asked again with one thing changed."""
+    """The search in the address of the page; links repeat it with something changed."""
 
     q: str
     filters: Mapping[str, Sequence[str]]
@@ -92,7 +92,7 @@ class Asked(NamedTuple):
     like: str
 
     def leads_to(self, path: str = "", /, **changed: object) -> str:
-        """Return the address of the page, or of a table, with some things changed."""
+        """Return the address of the page, or of a table at ``path``, with some parameters changed."""
         default = {"by": "published", "versions": "last", "order": "relevance"}
         said = (
             {name: value for name, value in self._asdict().items() if name != "filters"} | dict(self.filters) | changed
@@ -101,7 +101,7 @@ class Asked(NamedTuple):
         return address("search", *filter(None, [path]), **asked)
 
     def toggled(self, name: str, value: str) -> str:
-        """Return the address with a value of a filter added, or taken out where it is there."""
+        """Return the address with a value of a filter added, or removed if it is set."""
         if name not in _FILTERS:
             return self.leads_to(q=f'{self.q} {name}:"{value}"'.strip())
         values = self.filters[name]
@@ -110,7 +110,7 @@ class Asked(NamedTuple):
 
     @property
     def narrowed(self) -> list[tuple[str, str, str, str]]:
-        """What it is narrowed to: the filter's name and label, the value, and the address without it."""
+        """The filters that are set: name, label, value, and the address without it."""
         found = [
             (name, _LABELS[name], value, self.toggled(name, value)) for name in _FILTERS for value in self.filters[name]
         ]
@@ -208,7 +208,7 @@ def routes(site: Site) -> APIRouter:
 
 
 def _add_unfound(router: APIRouter, site: Site) -> None:
-    """Add the routes of what was searched for and not found."""
+    """Add the routes on searches without results."""
     reach, unfound = site.instruments.reach, site.instruments.unfound
     desk = DefinitionHandlers(site)
 
@@ -234,7 +234,7 @@ def _add_unfound(router: APIRouter, site: Site) -> None:
 
 
 def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResults, *, is_archived: bool) -> None:
-    """Count a search that found nothing in crawls which are wholly indexed, where that is wanted."""
+    """Count a search without results, if that is enabled and all searched crawls are completely indexed."""
     unfound, urls = site.instruments.unfound, _urls(asked.q)
     if unfound is None or found.notes or asked.narrowed or asked.like:
         return
@@ -245,7 +245,7 @@ def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResul
 
 
 def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:
-    """Return what a search finds on one capture, its words marked; None without words that can be read."""
+    """Return the search results within one capture, with words marked; None if the query is empty or invalid."""
     if not words:
         return None
     beside = Question(limit=_MOST, scope="all", is_folded=False, counts_facets=False)
@@ -257,7 +257,7 @@ def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults |
 
 
 def _urls(query: str) -> Sequence[str]:
-    """Return the URLs that a query names, none where it names none; people leave out how one is asked for."""
+    """Return the URLs that a query may stand for, with schemes that people leave out; none if it is no URL."""
     query = query.strip()
     if re.match(r"https?://\S+$", query):
         return (query,)
@@ -265,13 +265,13 @@ def _urls(query: str) -> Sequence[str]:
 
 
 def _not_enriched(site: Site, asked: Sequence[str]) -> Sequence[Crawl]:
-    """Return which of the crawls that are searched nobody has enriched."""
+    """Return the searched crawls that have not been enriched."""
     crawls = (each for each in site.instruments.reach.crawls() if each.id in asked or not asked)
     return [each for each in crawls if each.folder is not None and not (each.folder / ANNOTATIONS).is_dir()]
 
 
 def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:
-    """Return the captures of a URL, by the crawls that have some."""
+    """Return the captures of a URL, by crawl."""
     found = []
     for crawl in site.instruments.reach.crawls():
         if crawl.folder is not None:
@@ -283,7 +283,7 @@ def _archived(site: Site, url: str) -> list[tuple[str, UrlCaptures]]:
 
 
 def _bars(asked: Asked, spans: Sequence[Span]) -> list[Bar]:
-    """Return the bars of the time line; one leads to the search narrowed to its time."""
+    """Return the bars of the time line; each links to the search narrowed to its period."""
     largest = max((span.count for span in spans), default=0)
     width = 1000 / max(1, len(spans))
     bars = []

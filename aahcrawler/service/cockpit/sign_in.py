@@ -1,4 +1,4 @@
-"""Who is signed in to the cockpit: one-time codes, sessions, and a bound on guesses."""
+"""Signing in to the cockpit: one-time codes, sessions, and a limit on guesses."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ _GUESSES, _GUESS_SECONDS = 10, 60.0
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of an act, told once on the next page; ``kind`` is ``good``, ``warn`` or ``bad``."""
+    """The outcome of an act, shown once on the next page; ``kind`` is ``good``, ``warn`` or ``bad``."""
 
     text: str
     kind: str = "good"
@@ -32,7 +32,7 @@ class Said:
 
 @dataclass(slots=True)
 class Session:
-    """A browser that is signed in, the secret that its forms carry, and what it is to be told next."""
+    """A signed-in browser, the secret that its forms carry, and the message for its next page."""
 
     caller: Caller
     form_secret: str
@@ -42,18 +42,18 @@ class Session:
     said: Said | None = None
 
     def tell(self, said: Said | None) -> None:
-        """Have the next page tell what came of an act, as the log of the service does."""
+        """Show the outcome of an act on the next page."""
         self.said = said
         if said is not None:
             note_said(" ".join((said.text, *said.lines)), refused=said.kind == "bad")
 
     def told(self) -> Said | None:
-        """Return what is to be told, once."""
+        """Return the message for this page, and forget it."""
         said, self.said = self.said, None
         return said
 
     def accepts(self, given: str) -> bool:
-        """Return whether a form is one that was made for this session."""
+        """Return whether a form carries the secret of this session."""
         return hmac.compare_digest(given.encode(), self.form_secret.encode())
 
 
@@ -65,11 +65,11 @@ def new_code() -> str:
 
 @dataclass(slots=True)
 class SignIn:
-    """Signs browsers in by the code that the terminal shows, or by a token, and remembers them for twelve hours.
+    """Signs browsers in by the code shown in the terminal or by a token, for twelve hours. Thread-safe.
 
-    A code is good for one sign-in; ``on_code`` is told the next one. ``by_token`` returns whose token a text is, None
-    where it is nobody's. After ten wrong guesses in a minute nobody is signed in for the rest of it. Of more than 200
-    sessions the oldest end. It may be used by several threads.
+    A code is valid for one sign-in; ``on_code`` is called with the next one. ``by_token`` returns the owner of a token,
+    None for an invalid one. After ten wrong guesses within a minute, nobody is signed in for the rest of it. Beyond 200
+    sessions, the oldest end.
     """
 
     by_token: Callable[[str], Caller | None]
@@ -83,7 +83,7 @@ class SignIn:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, given: str) -> str | None:
-        """Return the cookie of a new session for a code or token; None where it is wrong, or too many were."""
+        """Return the cookie of a new session; None if the code or token is wrong, or too many guesses were."""
         with self._lock:
             if self._is_closed():
                 return None
@@ -109,7 +109,7 @@ class SignIn:
             return found
 
     def is_open(self, key: str) -> bool:
-        """Return whether the session of a key goes on: nobody has signed out of it, and it is not too old."""
+        """Return whether a session, given by its key, has neither been signed out nor expired."""
         with self._lock:
             return any(each.key == key and not self._is_over(each) for each in self._sessions.values())
 
@@ -121,7 +121,7 @@ class SignIn:
             access_log.info("%s signed out", left.caller.name)
 
     def is_closed(self) -> bool:
-        """Return whether nobody is signed in for now, since too many guesses were wrong."""
+        """Return whether signing in is suspended after too many wrong guesses."""
         with self._lock:
             return self._is_closed()
 
@@ -143,10 +143,10 @@ class SignIn:
 
 
 def _plain(code: str) -> bytes:
-    """Return a code as it is compared: people leave out dashes and write small letters."""
+    """Return a code without dashes and in capitals, since people type it either way."""
     return code.replace("-", "").replace(" ", "").upper().encode()
 
 
 def _kept(cookie: str) -> bytes:
-    """Return what is kept of a cookie: who reads the process's memory has no cookie."""
+    """Return the digest under which a cookie is stored, so that memory contents do not reveal cookies."""
     return hashlib.sha256(cookie.encode()).digest()

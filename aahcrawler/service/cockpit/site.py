@@ -1,4 +1,4 @@
-"""What every page of the cockpit has at hand: the crawls, the templates, and who asks."""
+"""What all pages of the cockpit share: crawls, templates, sessions."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -37,9 +37,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
 
 def visible(text: str) -> str:
-    r"""Return a text with each control and direction character spelt out, so that none changes how a page is read.
+    r"""Return a text with control and direction characters made visible, so that none alters how the page reads.
 
-    Those that join letters or emoji stay.
+    Characters that join letters or emoji stay.
 
     >>> visible("gpj.\u202eexe")
     'gpj.‹U+202E›exe'
@@ -48,7 +48,7 @@ def visible(text: str) -> str:
 
 
 def as_typed(text: str) -> Markup:
-    """Return a text for a field that is sent back: escaped, and every character kept."""
+    """Escape a text for a form field that is sent back; all characters are kept."""
     return escape(text)
 
 
@@ -104,7 +104,7 @@ def span(seconds: float | None) -> str:
 
 
 def moment(value: datetime | str | float | None) -> Markup:
-    """Return a moment as an element ``time``, to the second and in UTC; a text that is no moment as it is."""
+    """Return a time as a ``time`` element, to the second and in UTC; a text that is no time is returned as it is."""
     if value is None or value == "":
         return Markup("–")
     try:
@@ -124,7 +124,7 @@ def _moment(value: datetime | str | float) -> datetime:
 
 
 def breakable(url: str) -> Markup:
-    """Return a URL in which a browser may break the line at signs that part it."""
+    """Return a URL in which browsers may break lines at separators."""
     pieces = re.split(r"([/?&=._-]+)", visible(url))
     return Markup("").join(
         Markup("{}<wbr>").format(piece) if n % 2 else escape(piece) for n, piece in enumerate(pieces)
@@ -143,12 +143,12 @@ def sentence(text: str) -> str:
 
 
 def reason(name: str) -> str:
-    """Return why a link was not followed in words, those of its name where there are no others."""
+    """Return in words why a link was not followed."""
     return worded(name).words
 
 
 def same(values: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the options of a choice whose values are their own names."""
+    """Return the options of a select element whose labels are their values."""
     return [(value, value) for value in values]
 
 
@@ -156,7 +156,7 @@ class Pages:
     """Renders the cockpit's templates. Every text that a template writes is escaped and made visible."""
 
     def __init__(self, shared: Mapping[str, object]) -> None:
-        """Set up the templates; ``shared`` has the values that all of them may name."""
+        """Load the templates; ``shared`` are values available to all of them."""
         self._templates = Environment(
             loader=PackageLoader(_PACKAGE, "templates"),
             autoescape=select_autoescape(default=True),
@@ -182,16 +182,16 @@ class Pages:
         self._templates.globals.update(shared, same=same, roles=ROLES, version=__version__)
 
     def text(self, name: str, values: Mapping[str, object]) -> str:
-        """Return a template filled with values."""
+        """Render a template to a text."""
         return self._templates.get_template(name).render(values)
 
     def answer(self, name: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
-        """Return a template filled with values as a response."""
+        """Render a template to a response."""
         return HTMLResponse(self.text(name, values), status)
 
 
 def _finalised(value: object) -> object:
-    """Make what a template writes visible, unless it is markup."""
+    """Make the value of a template's expression visible, unless it is markup."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return visible(value)
     return value
@@ -229,12 +229,12 @@ _OF_IMPORTS: Final = frozenset({"pages", "objects", "archive", "studio", "defini
 
 
 class NotSignedInError(Exception):
-    """Raised for a page that only those see who are signed in."""
+    """The page requires a signed-in browser."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The fields of a form that a signed-in browser sent, and the content of the documents that came with it."""
+    """The fields and uploaded documents of a form from a signed-in browser."""
 
     fields: Mapping[str, str]
     documents: Mapping[str, bytes] = field(default_factory=dict)
@@ -245,19 +245,19 @@ class Form:
         return next(iter(self.documents.values()), b"")
 
     def get(self, name: str) -> str:
-        """Return a field without white space around it, empty where it was not sent."""
+        """Return a field without surrounding white space, empty if it was not sent."""
         return self.fields.get(name, "").strip()
 
     def raw(self, name: str) -> str:
-        """Return a field with the line breaks of a file."""
+        """Return a field with all white space and Unix line breaks."""
         return self.fields.get(name, "").replace("\r\n", "\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The cockpit as its pages see it. ``marked`` hands out the paths by which the replay shows pages with marks.
+    """The services that the cockpit's pages use. ``marked`` issues the replay's paths for pages with marks.
 
-    ``sent`` counts the forms that each caller sends.
+    ``sent`` limits how many forms each caller sends.
     """
 
     instruments: Instruments
@@ -277,7 +277,7 @@ class Site:
         marked: MarkedPages | None = None,
         rates: Rates | None = None,
     ) -> "Site":
-        """Return the site with its templates; ``ticket`` issues one to a path of the replay, for a session's key."""
+        """Build the site with its templates; ``ticket`` issues a ticket to a path of the replay for a session's key."""
 
         def ticket_of(session: Session, path: str) -> str:
             return ticket(path, session.key)
@@ -311,23 +311,23 @@ class Site:
         return found
 
     def page(self, session: Session, template: str, **values: object) -> HTMLResponse:
-        """Return a page for whoever is signed in, with what came of the last act."""
+        """Render a page for a session, with the outcome of its last act."""
         return self.pages.answer(template, {"session": session, "said": session.told(), **values})
 
     def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
-        """Return a page of a crawl; ``tab`` is the last part of the address of the tab that it is on."""
+        """Render a page of a crawl; ``tab`` is the last part of the address of its tab."""
         tabs = _tabs_of_import(crawl) if crawl.is_import else TABS
         if not is_collection(crawl.icd):
             tabs = tuple(each for each in tabs if each[0] != "collected")
         return self.page(session, template, crawl=crawl, tab=tab, tabs=tabs, **values)
 
     def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
-        """Return a part of a page, which a script puts into its place."""
+        """Render a part of a page, which a script inserts."""
         return self.pages.answer(template, {"session": session, **values})
 
 
 def _tabs_of_import(crawl: Crawl) -> tuple[tuple[str, str], ...]:
-    """Return the pages of imported archives, which have neither queue nor log; the first of them is another one."""
+    """Return the tabs of an import, which has neither queue nor log, and another first page."""
     shown = _OF_IMPORTS - ({"definition"} if asks_for_nothing(crawl.icd) else frozenset())
     return (("", "Import"), *(tab for tab in TABS if tab[0] in shown))
 
@@ -339,7 +339,7 @@ def visitor(request: Request) -> Session:
 
 
 def who_may(role: Role) -> Callable[[Request], Session]:
-    """Return a dependency that gives the session of whoever has a role. Raise ``ProblemError`` for others."""
+    """Return a dependency that returns the session if it has a role. It raises ``ProblemError`` otherwise."""
 
     def allowed(request: Request) -> Session:
         session = visitor(request)
@@ -350,9 +350,9 @@ def who_may(role: Role) -> Callable[[Request], Session]:
 
 
 async def sent_form(request: Request) -> Form:
-    """Return the form of a request, which is noted as asked for.
+    """Return the form in a request, after noting the request in the log.
 
-    Raise ``ProblemError`` where it was not made for the session that sends it, is one too many, or cannot be noted.
+    Raise ``ProblemError`` if the form was not made for this session, exceeds the rate limit, or cannot be noted.
     """
     session = visitor(request)
     async with request.form(max_files=_MAX_FILES, max_fields=_MAX_FIELDS, max_part_size=MAX_FIELD) as sent:
@@ -380,9 +380,9 @@ def secret(session: Session) -> Markup:
 
 
 def address(*parts: str, **query: object) -> str:
-    """Return the path of a page, its parts and its query escaped; what is empty or None is left out of the query.
+    """Return the path of a page, escaped; parameters that are empty or None are left out.
 
-    A list stands for a name with each of its values.
+    A list becomes several parameters with the same name.
 
     >>> address("crawls", "a b/c", "queue", text="ö", cursor="")
     '/crawls/a%20b%2Fc/queue?text=%C3%B6'
@@ -394,7 +394,7 @@ def address(*parts: str, **query: object) -> str:
 
 
 def said_of(problem: ProblemError) -> Said:
-    """Return why something could not be done, or each mistake on a line where those say it."""
+    """Return a problem as a message, with a line for each mistake."""
     mistakes = tuple(
         f"line {each.line}, {each.field or 'text'}: {each.problem}; {each.advice}" for each in problem.mistakes or ()
     )
@@ -403,6 +403,6 @@ def said_of(problem: ProblemError) -> Said:
 
 
 def then(session: Session, path: str, said: Said | None = None) -> Response:
-    """Return the way on after an act: to a page of the cockpit, which tells what came of it."""
+    """Redirect to a page of the cockpit after an act, and show the act's outcome there."""
     session.tell(said)
     return RedirectResponse(path if _TO_GO.fullmatch(path) else "/", 303)

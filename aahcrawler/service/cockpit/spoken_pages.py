@@ -1,4 +1,4 @@
-"""What crawls speak of, one of them or all together, and who answers whom on their sites."""
+"""Pages on what crawls speak of, for one crawl or all, and on who answers whom on their sites."""
 
 import csv
 import io
@@ -111,14 +111,14 @@ def routes(site: Site) -> APIRouter:
 
 
 class Counted(Generic[T]):
-    """What was counted last of each crawl: it takes long for large ones, and is the same until something is added."""
+    """A cache of slow counts by crawl, valid until something is added to the crawl."""
 
     def __init__(self, count: Callable[[Enriched, TimeSpan], T]) -> None:
         self._count, self._lock = count, Lock()
         self._told: dict[tuple[str, TimeSpan], tuple[tuple[int, ...], T]] = {}
 
     def of(self, crawl: Crawl, enriched: Enriched, span: TimeSpan = ALL_TIMES) -> T:
-        """Return what a crawl has, of a span of time where one is asked for."""
+        """Return the counts of a crawl, within a span of time if one is given."""
         with self._lock:
             state, told = self._told.get((crawl.id, span), ((), None))
         if told is None or state != enriched.state:
@@ -131,7 +131,7 @@ class Counted(Generic[T]):
 
 
 def as_csv(name: str, rows: Iterable[Sequence[object]]) -> Response:
-    """Return rows as a file (RFC 4180); what a spreadsheet would compute is written as text."""
+    """Return rows as a CSV file (RFC 4180); texts that a spreadsheet would evaluate are quoted."""
     written = io.StringIO()
     csv.writer(written).writerows([_as_text(each) for each in row] for row in rows)
     return Response(

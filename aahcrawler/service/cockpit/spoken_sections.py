@@ -1,4 +1,4 @@
-"""Sections of pages on what crawls speak of: pictures first, with their tables, each part leading to its words."""
+"""Page sections on what crawls speak of: pictures with tables, whose parts link to the texts."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -40,7 +40,7 @@ _IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.
 
 
 def chosen_in(span: TimeSpan) -> Chosen:
-    """Return what tells of a period whether it lies in a span, or in part; None where there is no span."""
+    """Return a function that tells whether a period overlaps a span; it returns None if there is no span."""
 
     def chosen(period: str) -> bool | None:
         if not span:
@@ -53,19 +53,19 @@ def chosen_in(span: TimeSpan) -> Chosen:
 
 
 class Leads:
-    """Where names of a crawl lead: to the page of each, and to the search for the objects that speak of it."""
+    """The addresses to which names in a crawl link: a page of their own, or a search."""
 
     def __init__(self, crawl: str, settings: AnnotationSettings, span: TimeSpan = ALL_TIMES) -> None:
         self._crawl, self._settings, self._span = crawl, settings, span
 
     def page(self, kind: Kind, of: str, label: str) -> str:
-        """Return the address of the page of something, or of the search where it has none."""
+        """Return the address of the page on something, or of a search if it has no page."""
         if self._settings.has_page(kind):
             return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
         return self.search(kind, label)
 
     def search(self, kind: Kind, label: str, period: str = "") -> str:
-        """Return the address of the search for objects that speak of something; a mere name is searched as words."""
+        """Return the address of a search for objects that speak of something; a plain name is searched as words."""
         words = label.replace('"', " ")
         query = f'{kind}:"{words}"' if kind in _IN_SEARCH else f'"{words}"'
         return address("search", q=query, crawl=self._crawl, **(_dates(period) or asdict(self._span)))
@@ -78,7 +78,7 @@ class Leads:
 
 
 def _dates(period: str) -> dict[str, str]:
-    """Return what asks the search for a period."""
+    """Return the search parameters that select a period."""
     if not period:
         return {}
     if len(period) >= 4:
@@ -166,7 +166,7 @@ def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, 
 
 
 def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[OverviewSection]:
-    """Return the sections of one thing: over time, together with which others, praise and blame."""
+    """Return the sections on one thing: over time, beside other things, praise and blame."""
     spoken = told.spoken
 
     def of_time(period: str) -> str:
@@ -203,7 +203,7 @@ def _periods_of(told: SpokenOfOne) -> tuple[str, ...]:
 
 
 def by_period(told: SpokenOfOne) -> list[tuple[str, str, list[OpinionTold]]]:
-    """Return the sentences with opinions by the periods of their picture, each with its name and its words."""
+    """Return the sentences with opinions by period, each period with its name and its words."""
     names = _periods_of(told)
     length = len(names[0]) if names else 0
     found: dict[str, list[OpinionTold]] = {}

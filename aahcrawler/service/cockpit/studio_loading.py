@@ -1,4 +1,4 @@
-"""The studio's routes, imported with its first page: it needs all that reads pages, and a cockpit starts without."""
+"""The studio's routes, imported with its first page, so that the cockpit starts without the code that reads pages."""
 # ruff: noqa: PLC0415
 
 import re
@@ -24,12 +24,12 @@ class StudioRoutes(BaseRoute):
         self._loading = Lock()
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Match by the address alone: which methods a page has is known once it is loaded."""
+        """Match by address alone, as the methods of a page are unknown before the studio is imported."""
         found = scope["type"] == "http" and _PATHS.fullmatch(scope["path"])
         return (Match.FULL if found else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the studio's own routes answer."""
+        """Pass the request to the studio's own routes."""
         await (await run_in_threadpool(self._loaded))(scope, receive, send)
 
     def _loaded(self) -> APIRouter:

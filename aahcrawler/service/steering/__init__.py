@@ -1,1 +1,1 @@
-"""What people and programs do to a crawl, each act previewed where it can be, logged, and undone where it can be."""
+"""Acts of people and programs on crawls: previewed and undone where possible, and logged."""

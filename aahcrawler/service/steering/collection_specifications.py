@@ -1,7 +1,7 @@
-"""Collections out of archives that are specified by the network: checked, tried on the archives, and crawled.
+"""Collections made from archives by a specification sent over the network: validated, tried, and crawled.
 
-A specification is a definition with the texts of its reference documents, in which archives are named by the ids of
-crawls and imports that the service has. It reaches nothing else of the machine.
+A specification is a definition with the texts of its reference documents; it names archives by the ids of crawls and
+imports of the service. It can access nothing else on this machine.
 """
 
 import hashlib
@@ -56,7 +56,7 @@ Fields = dict[str, JsonValue]
 
 
 class Specification(BaseModel):
-    """A definition, with the texts of reference documents by the names that ``topic.documents`` has for them."""
+    """A definition, with the texts of reference documents by their names in ``topic.documents``."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -85,13 +85,13 @@ class Specification(BaseModel):
 
     @property
     def digest(self) -> str:
-        """What tells it from every other one: SHA-256 of its JSON, whatever the order of its fields."""
+        """The SHA-256 of its JSON, independent of the order of fields."""
         written = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(written.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class SeedHeldView(Shown):
-    """What the archives hold of a seed, as ``aah icd try --sample`` tells it."""
+    """The captures of a seed in the archives, as ``aah icd try --sample`` shows them."""
 
     url: str
     captures: int
@@ -102,7 +102,7 @@ class SeedHeldView(Shown):
 
 
 class SourceHeldView(Shown):
-    """What one source holds of the seeds: how many of them, their captures, and how often it could not say."""
+    """What one source holds of the seeds: how many of them, their captures, and how many look-ups failed."""
 
     name: str
     seeds: int
@@ -111,7 +111,7 @@ class SourceHeldView(Shown):
 
 
 class SampledView(Shown):
-    """A capture with its score and what that is made of."""
+    """A capture with its score and the parts of that."""
 
     url: str
     captured_at: str
@@ -127,7 +127,7 @@ class SampledView(Shown):
 
 
 class MembersView(Shown):
-    """How many captures of a sample would be members of the collection from a threshold on."""
+    """How many captures of a sample reach a threshold of relevance."""
 
     threshold: float
     captures: int
@@ -155,7 +155,7 @@ class SampleView(Shown):
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A specification as a definition for a folder: its text, its files by name, its archives by their paths there."""
+    """A specification as a definition in a folder: text, files by name, and archives by path."""
 
     icd: Icd
     text: str
@@ -163,7 +163,7 @@ class _Written:
 
 
 class Specifications:
-    """Takes specifications, and begins what they ask for. It may be used by several threads at once."""
+    """Validates specifications, and begins samples and crawls for them. Thread-safe."""
 
     def __init__(
         self,
@@ -181,14 +181,14 @@ class Specifications:
         self._lock = threading.Lock()
 
     def check(self, caller: Caller, name: str, asked: Specification) -> Icd:
-        """Return what a specification defines. Raise ``ProblemError`` with its mistakes by their fields."""
+        """Return the definition of a specification. Raise ``ProblemError`` with its mistakes by field."""
         return self._written(caller, name, asked, folder_for(self._reach, name)).icd
 
     def put(self, caller: Caller, name: str, asked: Specification, *, begin: bool) -> tuple[bool, Starting | None]:
-        """Make the crawl of a specification, and start it where ``begin`` says so and it never was.
+        """Create the crawl of a specification; with ``begin``, start it unless it was started before.
 
-        Return whether it was made now, and how it was started. The same specification under the same name changes
-        nothing. Raise ``ProblemError`` with its mistakes, and where something else has the name.
+        Return whether it was created now, and the outcome of the start. An equal specification under the same name
+        changes nothing. Raise ``ProblemError`` with mistakes, and if the name is taken.
         """
         with self._lock:
             is_new = not self._is_known(name, asked)
@@ -203,9 +203,9 @@ class Specifications:
             return is_new, start(self._reach, self._definitions, self._processes, crawl, caller.name)
 
     def sample(self, caller: Caller, name: str, asked: Specification, captures: int) -> JobView:
-        """Begin to take a sample out of the archives; nothing of it is kept. The result is a ``SampleView``.
+        """Begin a job that samples the archives and stores nothing; its result is a ``SampleView``.
 
-        Raise ``ProblemError`` with mistakes, and where too much is under way.
+        Raise ``ProblemError`` with mistakes, and if too many jobs are running.
         """
         written = self._written(caller, name, asked, None)
 
@@ -236,7 +236,7 @@ class Specifications:
         raise ProblemError(CONFLICT, process.problem or f"it ended early, with the exit code {process.exit_code}")
 
     def _exclusions(self) -> Mapping[str, bytes]:
-        """Return the institution's exclusions as the file beside the folder that a draft would write to."""
+        """Return the institution's exclusions as a file for the folder of a temporary draft."""
         place = self._reach.catalog.place_for_new()
         path = None if place is None else place / EXCLUSIONS
         return {f"crawls/{EXCLUSIONS}": path.read_bytes()} if path is not None and path.exists() else {}
@@ -257,7 +257,7 @@ class Specifications:
         return True
 
     def _written(self, caller: Caller, name: str, asked: Specification, folder: Path | None) -> _Written:
-        """Return a specification as it is written into a folder, None for one that is thrown away."""
+        """Return a specification as it is written to a folder; None stands for a temporary one."""
         if self._reach.shared is not None:
             told = "its workers, and the collection, may be on machines without the archives and indexes of this one"
             raise ProblemError(
@@ -291,7 +291,7 @@ class Specifications:
         return _Written(icd, text, files)
 
     def _archives(self, fields: Fields, folder: Path | None) -> tuple[dict[str, Path], list[MistakeView]]:
-        """Put paths in the place of the names of crawls; return the folders by these paths, and mistakes."""
+        """Replace ids of crawls by paths; return the folders by path, and mistakes."""
         known = {each.id: each for each in self._reach.crawls()}
         paths: dict[str, Path] = {}
         mistakes: list[MistakeView] = []
@@ -314,7 +314,7 @@ class Specifications:
         return paths, mistakes
 
     def _excluded(self, icd: Icd) -> Iterator[MistakeView]:
-        """Yield what the institution excludes among seeds, references and archives that are asked."""
+        """Yield a mistake for each seed, reference and archive that the institution excludes."""
         place = self._reach.catalog.place_for_new()
         try:
             exclusions = Exclusions() if place is None else Exclusions.read(place)
@@ -333,12 +333,12 @@ class Specifications:
 
 
 def job_key(name: str) -> str:
-    """Return what the jobs of a specification are known by; no id of a crawl has a colon."""
+    """Return the key of a specification's jobs; ids of crawls never contain a colon."""
     return f"specification:{name}"
 
 
 def read_specification(folder: Path | None) -> Specification | None:
-    """Return the specification that a crawl was made by, None where there was none, or it cannot be read."""
+    """Return the specification from which a crawl was made; None if there is none that can be read."""
     try:
         return None if folder is None else Specification.model_validate_json((folder / SPECIFICATION).read_bytes())
     except (OSError, ValidationError):
@@ -346,7 +346,7 @@ def read_specification(folder: Path | None) -> Specification | None:
 
 
 def specification_of(reach: CrawlRegistry, name: str) -> tuple[Crawl, Specification]:
-    """Return the crawl and the specification of a name. Raise ``ProblemError`` where there is none."""
+    """Return crawl and specification with a name. Raise ``ProblemError`` if there is none."""
     crawl = reach.catalog.crawl(name)
     found = None if crawl is None else read_specification(crawl.folder)
     if crawl is None or found is None:
@@ -380,7 +380,7 @@ def _path_to(crawl: Crawl, folder: Path | None) -> str:
 
 
 def _read(text: str, files: Mapping[str, bytes], archives: Mapping[str, Path]) -> Icd:
-    """Return what a definition means that may open these files and archives alone. Raise ``IcdError``."""
+    """Return the definition in a text, which may use only these files and archives. Raise ``IcdError``."""
     with tempfile.TemporaryDirectory(prefix="aah-") as name:
         folder = Path(name)
         _write(folder, files)

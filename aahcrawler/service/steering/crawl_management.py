@@ -1,4 +1,4 @@
-"""A crawl, or a collection of crawls, is described, copied and deleted."""
+"""Describe, copy and delete crawls and collections."""
 
 import logging
 import os
@@ -54,24 +54,24 @@ class Description(BaseModel):
 
     @classmethod
     def of(cls, icd: Icd) -> "Description":
-        """Return what a definition says."""
+        """Return the description in a definition."""
         return cls(title=icd.title, **icd.metadata.model_dump())
 
     @property
     def has_terms(self) -> bool:
-        """Whether it says more than a title."""
+        """Whether it has more than a title."""
         return any(getattr(self, name) for name in ("description", *MULTIPLE_TERMS))
 
 
 def terms() -> Mapping[str, FormField]:
-    """Return the fields of a definition that a crawl is described by, beside its title, by the names of the terms."""
+    """Return the form fields of the terms that describe a crawl, without the title, by term."""
     return {name: form_fields()[f"metadata.{name}"] for name in ("description", *MULTIPLE_TERMS)}
 
 
 def describe(definitions: HeldDefinitions, crawl: Crawl, by: str, wanted: Description) -> Description:
-    """Write a description into the definition of a crawl; return it as it is then.
+    """Write a description into a crawl's definition; return it as it is then.
 
-    Raise ``ProblemError`` with the mistakes of the outcome, and where the definition is not known here.
+    Raise ``ProblemError`` with mistakes, and if the definition is not known here.
     """
     made = definitions.rewrite(crawl, _changes(definitions.read(crawl).icd, wanted))
     arguments: dict[str, JsonValue] = {"diff": list(made.diff())}
@@ -80,7 +80,7 @@ def describe(definitions: HeldDefinitions, crawl: Crawl, by: str, wanted: Descri
 
 
 def _changes(icd: Icd, wanted: Description) -> Mapping[str, JsonValue]:
-    """Return the fields that differ, None for those that are to be empty."""
+    """Return the fields that differ; None for those to be removed."""
     before = Description.of(icd).model_dump(mode="json")
     return {
         name if name == "title" else f"metadata.{name}": value or None
@@ -90,10 +90,10 @@ def _changes(icd: Icd, wanted: Description) -> Mapping[str, JsonValue]:
 
 
 def copy(helm: SteeringService, crawl: Crawl, caller: Caller, title: str) -> Created:
-    """Create a crawl that is defined as another one, under a title of its own; nothing of it has been fetched.
+    """Create a crawl with the definition of another one under a new title; nothing is fetched.
 
-    Its id comes of the title. Raise ``ProblemError`` where the definition cannot be had, or may not be created from
-    here.
+    Its id is derived from the title. Raise ``ProblemError`` if the definition cannot be read, or exceeds the caller's
+    rights.
     """
     held = helm.definitions.read(crawl)
     name = free_id(helm.reach, suggested_id(title, held.icd.seeds))
@@ -111,14 +111,14 @@ _logger = logging.getLogger(__name__)
 
 
 class Held(Shown):
-    """What lies in the folder of a crawl: files, and their bytes."""
+    """The number of files in a crawl's folder, and their bytes."""
 
     files: int
     bytes: int
 
 
 class Deleted(Shown):
-    """A crawl that is gone, and what went with it."""
+    """A deleted crawl, and what was deleted with it."""
 
     id: str
     held: Held
@@ -126,17 +126,17 @@ class Deleted(Shown):
 
 
 def held(folder: Path) -> Held:
-    """Return what lies in a folder; links are counted, and not followed."""
+    """Return number and size of the files in a folder; links are counted but not followed."""
     sizes = [size for path in _files(folder) if (size := _size(path)) is not None]
     return Held(files=len(sizes), bytes=sum(sizes))
 
 
 def delete(helm: SteeringService, crawl: Crawl, confirmed: str, forget: Callable[[Path], None]) -> Deleted:
-    """Delete the folder of a crawl; ``confirmed`` is its id, typed by whoever wants that.
+    """Delete the folder of a crawl; ``confirmed`` is its id, typed by the operator.
 
-    It is renamed first, in one step, and is no crawl any more from then on. Its files go after that, and after a crash
-    once a service of these crawls begins. ``forget`` is told the folder before, to let go of what is open of it.
-    Raise ``ProblemError`` where the id is another one, the crawl runs or is in use, or its folder is not here.
+    The folder is first renamed, atomically, so that it is no crawl any more; then its files are deleted, after a crash
+    by the next service that starts. ``forget`` is called with the folder before, to close what is open in it. Raise
+    ``ProblemError`` if the id is wrong, if the crawl runs or is in use, or if it has no folder here.
     """
     if confirmed != crawl.id:
         raise ProblemError(CONFLICT, f"nothing was deleted: type {crawl.id}, the crawl's short name, to confirm it")
@@ -162,13 +162,13 @@ def delete(helm: SteeringService, crawl: Crawl, confirmed: str, forget: Callable
 
 
 def go_on_deleting(folders: Iterable[Path]) -> None:
-    """Remove, beside all else, what a service that ended had begun to delete."""
+    """Delete, in the background, the folders whose deletion was interrupted."""
     for folder in folders:
         _remove_beside(folder)
 
 
 def _moved_aside(folder: Path) -> Path:
-    """Rename the folder of a crawl so that it is none any more, and return its new path."""
+    """Rename the folder of a crawl so that it is no crawl any more; return its new path."""
     gone = folder.with_name(f"{DELETED}{folder.name}-{secrets.token_hex(4)}")
     try:
         folder.rename(gone)
@@ -207,9 +207,9 @@ T = TypeVar("T")
 
 
 def put_collection(reach: CrawlRegistry, name: str, wanted: Collection) -> bool:
-    """Make a collection what is wanted; return whether it is new. Raise ``ProblemError``.
+    """Create or replace a collection; return whether it is new. Raise ``ProblemError``.
 
-    Crawls that are gone may stay in it, and no other that is none can be added.
+    Crawls that no longer exist may stay in it, but cannot be added.
     """
     file = collection_file(reach, name, is_new=True)
 
@@ -228,7 +228,7 @@ def put_collection(reach: CrawlRegistry, name: str, wanted: Collection) -> bool:
 
 
 def describe_collection(reach: CrawlRegistry, name: str, changes: Mapping[str, JsonValue]) -> None:
-    """Change what a collection is described by. Raise ``ProblemError`` with each mistake."""
+    """Change the description of a collection. Raise ``ProblemError`` with each mistake."""
     file = collection_file(reach, name)
     _told(file, lambda: file.change({term: changes[term] for term in TERMS if term in changes}))
     note_did(name, "describe_collection")
@@ -243,7 +243,7 @@ def add_to_collection(reach: CrawlRegistry, name: str, folder: str) -> None:
 
 
 def remove(reach: CrawlRegistry, name: str, folder: str) -> None:
-    """Take the folder of a crawl out of a collection. Raise ``ProblemError``."""
+    """Remove a crawl's folder from a collection. Raise ``ProblemError``."""
     file = collection_file(reach, name)
     _told(file, lambda: file.remove([file.folder(folder)]))
     note_did(name, "remove_from_collection")
@@ -258,7 +258,7 @@ def delete_collection(reach: CrawlRegistry, name: str) -> None:
 
 
 def described_by(fields: Mapping[str, str]) -> Collection:
-    """Return what the fields of a form say, a line for each value of a list. Raise ``ProblemError``."""
+    """Return the collection in a form; lists have one value a line. Raise ``ProblemError``."""
     lists = {name: [line.strip() for line in fields.get(name, "").splitlines() if line.strip()] for name in LISTS}
     said = {name: " ".join(fields.get(name, "").split()) for name in ("title", "description", "date")}
     try:

@@ -1,4 +1,4 @@
-"""Processes of ``aah`` beside the service: one that runs a crawl, and one that reports how far it is."""
+"""Processes of ``aah`` that a service starts: one runs a crawl, one reports progress."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any, Final
 
-from aahcrawler.crawls import Started, started
+from aahcrawler.crawls import Started, last_start
 from aahcrawler.layout import START_LOG
 from aahcrawler.segments import private
 from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
@@ -32,16 +32,16 @@ _MAX_ERROR_LENGTH: Final = 4_000
 
 
 class ReportingProcess:
-    """A command that tells what it finds in lines of JSON, begun when this is made.
+    """A process of ``aah`` that reports in lines of JSON; it starts when the object is made.
 
-    It is ended after a quarter of an hour, unless ``seconds`` says another time, and where it takes or says too much.
-    Any thread may end it.
+    It is killed after 15 minutes, or after ``seconds``, and if it exceeds its memory or a line's length. Any thread may
+    kill it.
     """
 
     def __init__(
         self, arguments: Sequence[str], folder: Path, environment: Mapping[str, str], seconds: float | None = None
     ) -> None:
-        """Begin ``aah`` with these arguments in a folder, with an environment beside that of the service."""
+        """Start ``aah`` with these arguments in a folder; ``environment`` is added to the service's."""
         self._seconds = MAX_SECONDS if seconds is None else seconds
         self._process = subprocess.Popen(
             [sys.executable, "-m", "aahcrawler.cli", *arguments],
@@ -57,20 +57,20 @@ class ReportingProcess:
 
     @property
     def problem(self) -> str:
-        """What was said that is no JSON, or why the process was ended; empty where nothing was."""
+        """Its output that is no JSON, or why it was killed; empty if neither."""
         return self._problem
 
     @property
     def exit_code(self) -> int | None:
-        """The code with which it ended, None while it runs."""
+        """Its exit code, None while it runs."""
         return self._process.poll()
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill it now."""
         self._process.kill()
 
     def told(self) -> Iterator[Mapping[str, Any]]:
-        """Yield what it tells, object by object, and wait for its end. It is ended where nobody listens any more."""
+        """Yield the reported objects, and wait for the end. If the generator is closed, the process is killed."""
         guard = threading.Timer(self._seconds, self._give_up, (f"it took longer than {self._seconds:g} seconds",))
         guard.daemon = True
         guard.start()
@@ -129,9 +129,9 @@ _SECRET = "AAH_SERVICE_TOKEN"  # noqa: S105 (the name of a variable)
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A process that was started for a crawl: its exit code, None while it runs, and what it said so far.
+    """A started process: its exit code, None while it runs, and its output so far.
 
-    ``open`` says that the crawl was opened in its folder.
+    ``open`` is True once the crawl has opened its folder.
     """
 
     pid: int
@@ -141,10 +141,10 @@ class Launched:
 
 
 class Processes:
-    """Starts the processes of crawls, and asks them to end, each once. It may be used by several threads at once."""
+    """Starts and ends the processes of crawls. Thread-safe."""
 
     def __init__(self, knowledge: Callable[[], KnowledgeFolders], patience: float = PATIENCE) -> None:
-        """``knowledge`` returns the folders of the knowledge base that crawls are to use."""
+        """Take ``knowledge``, which returns the folders of the knowledge base that crawls use."""
         self._knowledge = knowledge
         self._patience = patience
         self._asked: dict[tuple[str, int], float] = {}
@@ -152,9 +152,10 @@ class Processes:
         self._lock = threading.Lock()
 
     def end(self, crawl: str, process: Started) -> bool:
-        """Ask a process to end in good order, as Ctrl-C does; False where it was asked before.
+        """Ask a process to end in good order, as Ctrl-C does; return False if it was asked before.
 
-        Asked twice, it would end at once. Raise ``ProblemError`` where it may not be asked.
+        A second signal would end it at once, so it is never sent. Raise ``ProblemError`` if the signal is not
+        permitted.
         """
         known = crawl, process.pid
         with self._lock:
@@ -175,7 +176,7 @@ class Processes:
 
     @contextmanager
     def starting(self, crawl: str) -> Iterator[None]:
-        """Keep others from starting the same crawl. Raise ``ProblemError`` where one is being started."""
+        """Prevent others from starting the same crawl. Raise ``ProblemError`` if it is being started."""
         with self._lock:
             if crawl in self._starting:
                 raise ProblemError(CONFLICT, f"{crawl} is just being started; wait for that")
@@ -187,9 +188,9 @@ class Processes:
                 self._starting.discard(crawl)
 
     def launch(self, folder: Path, arguments: Sequence[str], working_folder: Path) -> Launched:
-        """Start ``aah`` in a session of its own, so that it outlives this one, and watch it for some seconds.
+        """Start ``aah`` in a session of its own, so that it outlives this process, and watch it for some seconds.
 
-        What it says goes to a file in the folder. Raise ``ProblemError`` where it cannot be started.
+        Its output goes to a file in the folder. Raise ``ProblemError`` if it cannot be started.
         """
         environment = {name: value for name, value in os.environ.items() if name != _SECRET}
         environment |= self._knowledge().environment
@@ -220,7 +221,7 @@ class Processes:
 
 
 def failure(launched: Launched) -> ProblemError | None:
-    """Return why a process began nothing, in its own words; None where it runs, or ended well."""
+    """Return why a process failed to begin, in its own words; None if it runs or ended well."""
     if launched.code is None or launched.code not in _MISTAKE:
         return None
     said = launched.lines[-1] if launched.lines else "it said nothing"
@@ -228,12 +229,12 @@ def failure(launched: Launched) -> ProblemError | None:
 
 
 def _is_open(folder: Path, pid: int) -> bool:
-    found = started(folder)
+    found = last_start(folder)
     return found is not None and found.pid == pid
 
 
 def _said(path: Path, begin: int) -> tuple[str, ...]:
-    """Return the last lines of a file from a place on, without control characters."""
+    """Return the last lines of a file from offset ``begin`` on, without control characters."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(begin, size - _READ))

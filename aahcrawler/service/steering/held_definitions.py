@@ -18,8 +18,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from aahcrawler.crawls import Started, running_process, started
-from aahcrawler.definition_bundle import unpacked
+from aahcrawler.crawls import Started, last_start, running_process
+from aahcrawler.definition_bundle import unpack_definition
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import Definition, Registry, RegistryError, UnknownCrawlError
@@ -40,9 +40,9 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class HeldDefinition:
-    """A definition as it is written. ``file`` is None where a shared server holds it, with ``others``, its files.
+    """The text of a definition. ``file`` is None if a shared server holds it, with its files in ``others``.
 
-    ``started`` says how the crawl of a file was started last, None where it never was.
+    ``started`` says how the crawl of the file was last started, None if it never was.
     """
 
     text: str
@@ -59,7 +59,7 @@ class HeldDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Rewriting:
-    """A change of a definition's text that is not in force: the text and what it means, before and after."""
+    """A change of a definition's text: text and meaning before and after."""
 
     before: HeldDefinition
     text: str
@@ -89,9 +89,9 @@ class HeldDefinitions:
         self._lock = threading.Lock()
 
     def read(self, crawl: Crawl) -> HeldDefinition:
-        """Return the definition of a crawl: of the file that it runs by, or else of the shared server.
+        """Return the definition of a crawl: the file from which it runs, or else that of the shared server.
 
-        Raise ``ProblemError`` where none is known, or where it is not that of this crawl any more.
+        Raise ``ProblemError`` if none is known, or if the file now defines another crawl.
         """
         is_shared = crawl.registered is not None and running_process(crawl.folder) is None
         return self._registered(crawl) if is_shared else _in_file(crawl)
@@ -110,16 +110,16 @@ class HeldDefinitions:
             return Rewriting(held, text, _meaning(held, text))
 
     def rewrite(self, crawl: Crawl, changes: Mapping[str, JsonValue]) -> Rewriting:
-        """Write what ``rewritten`` returns. Of two that change different fields at once both hold."""
+        """Write what ``rewritten`` returns. Two concurrent calls that change different fields both take effect."""
         with self._lock:
             made = self.rewritten(crawl, changes)
             self._write(crawl, made)
             return made
 
     def replace(self, crawl: Crawl, text: str, digest: str, check: Callable[[Icd, Icd], None]) -> Rewriting:
-        """Write another text. Raise ``ProblemError`` where the one before is not that with the digest any more.
+        """Write another text. Raise ``ProblemError`` if the present text does not have this digest.
 
-        ``check`` is given what is wanted and what was before, and may raise to prevent it.
+        ``check`` is called with the new and the old definition, and may raise to prevent the change.
         """
         with self._lock:
             held = self.read(crawl)
@@ -157,17 +157,17 @@ class HeldDefinitions:
                 raise ProblemError(CONFLICT, str(error)) from None
         try:
             text = definition.text.decode()
-            icd = unpacked(definition, crawl.icd.output)
+            icd = unpack_definition(definition, crawl.icd.output)
         except (UnicodeDecodeError, IcdError) as error:
             raise ProblemError(CONFLICT, f"the definition on the server cannot be read: {error}") from None
         return HeldDefinition(text, icd, None, None, definition.files)
 
 
 def definition_file(crawl: Crawl) -> tuple[Path, Started | None] | None:
-    """Return the file of a crawl's definition, and how the crawl was started last; None where no file is known."""
+    """Return the file of a crawl's definition, and how the crawl was last started; None if no file is known."""
     if crawl.folder is None:
         return None
-    found = started(crawl.folder)
+    found = last_start(crawl.folder)
     if found is not None:
         return found.file, found
     created = crawl.folder / CREATED
@@ -224,7 +224,7 @@ def _in_file(crawl: Crawl) -> HeldDefinition:
 
 
 def unread(text: str) -> Icd:
-    """Return what a text defines, without looking at anything that it names on this machine. Raise ``IcdError``."""
+    """Parse a definition without accessing anything that it names on this machine. Raise ``IcdError``."""
     found = checked_definition(text)
     if found.icd is None:
         raise IcdError(list(found.mistakes))
@@ -232,9 +232,9 @@ def unread(text: str) -> Icd:
 
 
 def _meaning(held: HeldDefinition, text: str) -> Icd:
-    """Return what a changed text means. It may name no file that the former one did not. Raise ``IcdError``."""
+    """Load a changed text, which may name no file that the former text did not name. Raise ``IcdError``."""
     if held.file is None:
-        return unpacked(Definition(text.encode(), held.others or {}), held.icd.output)
+        return unpack_definition(Definition(text.encode(), held.others or {}), held.icd.output)
     folder, allowed = held.file.parent, frozenset(held.icd.file_names)
     archives = frozenset(path for source in held.icd.captures.sources for path in source.archive)
 
@@ -246,7 +246,7 @@ def _meaning(held: HeldDefinition, text: str) -> Icd:
 
 
 def _write_file(file: Path, before: str, text: str) -> None:
-    """Replace a file whole, unless somebody has changed it meanwhile; a link stays one."""
+    """Replace a file atomically, unless it was changed meanwhile; a symbolic link is kept."""
     target = file.resolve()
     try:
         if target.read_bytes() != before.encode():
@@ -274,17 +274,17 @@ _ADVICE = "write it into the file of the definition on the machine itself, or le
 
 
 def machine_fields(icd: Icd) -> Mapping[str, object]:
-    """Return the fields of a definition that reach the machine's own, by their paths, with their values."""
+    """Return the fields of a definition that access this machine's own secrets, files and archives, by path."""
     found = dict(_reaching(icd.model_dump(mode="json", exclude={"output"}), ""))
     return {**found, **{f"file {name}": name for name in icd.file_names}}
 
 
 def refuse_machine_fields(icd: Icd, before: Icd | None = None, own: Set[str] = frozenset()) -> None:
-    """Raise ``ProblemError`` where a definition that came by the network reaches what is this machine's own.
+    """Raise ``ProblemError`` if a definition from the network accesses anything of this machine.
 
-    Files and archives that are ``own`` came with it, or were chosen among those of the service. What it did ``before``
-    it may go on to do, and where it names secrets the rest of ``network`` stays as well, which says to whom they are
-    sent.
+    Files and archives in ``own`` are allowed: they came with it, or are the service's. So is what the definition
+    ``before`` accessed already; but if it names secrets, the rest of ``network`` must not change, since that determines
+    to whom they are sent.
     """
     allowed = {} if before is None else machine_fields(before)
     new = [
@@ -339,12 +339,12 @@ _DEFAULTS: Final = Icd.model_validate(
 
 
 def widened(icd: Icd, before: Icd | None = None) -> tuple[str, ...]:
-    """Return the paths of fields that are wider than they were; of a new definition, wider than their defaults."""
+    """Return the paths of the fields that allow more than before, or more than their defaults for a new definition."""
     return tuple(sorted(set(_widened(icd, _DEFAULTS if before is None else before))))
 
 
 def refuse_widening(caller: Caller, icd: Icd, before: Icd | None = None) -> None:
-    """Raise ``ProblemError`` where somebody without the role ``widen`` widens what a definition allowed before."""
+    """Raise ``ProblemError`` if a caller without the role ``widen`` makes a definition allow more than before."""
     if found := widened(icd, before):
         checked(caller, Role.WIDEN, f"to set {', '.join(found)} to more than before")
 

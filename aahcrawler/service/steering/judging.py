@@ -1,4 +1,4 @@
-"""Pages are drawn, judged, and made members of a collection or none, by people; the archive stays as it is."""
+"""Sample and judge pages, and decide on their membership; the archive is not changed."""
 
 from dataclasses import dataclass
 
@@ -25,9 +25,9 @@ from aahcrawler.urls import canonicalize
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What somebody says of a page: a grade, None to withdraw what they said before, and a comment.
+    """A judgement of a page: a grade and a comment; None as the grade withdraws the former judgement.
 
-    ``sample`` is the number of the sample that it is judged in, None for none.
+    ``sample`` is the number of the sample in which the page is judged, None for none.
     """
 
     url: str
@@ -37,7 +37,7 @@ class Opinion:
 
 
 def draw_sample(indexes: PageIndexes, crawl: Crawl, wanted: Wanted, by: str) -> int:
-    """Draw pages of a crawl and keep the sample, unless one was drawn that is the same; return its number.
+    """Sample pages of a crawl and store the sample, unless an equal one exists; return its number.
 
     Raise ``ProblemError``.
     """
@@ -61,7 +61,7 @@ def draw_sample(indexes: PageIndexes, crawl: Crawl, wanted: Wanted, by: str) -> 
 
 
 def judge_page(indexes: PageIndexes, crawl: Crawl, opinion: Opinion, by: str) -> None:
-    """Note what somebody says of a page; it is on disk when this returns. Raise ``ProblemError``."""
+    """Store a judgement of a page; it is on disk on return. Raise ``ProblemError``."""
     known, url = judging(crawl), _canonical(opinion.url)
     sample = None if opinion.sample is None else known.sample(opinion.sample)
     seen = _drawn(sample, url) if sample is not None else _captured(indexes, crawl, url)
@@ -72,7 +72,7 @@ def judge_page(indexes: PageIndexes, crawl: Crawl, opinion: Opinion, by: str) ->
 
 
 def change_membership(indexes: PageIndexes, crawl: Crawl, url: str, answer: MemberAnswer, reason: str, by: str) -> None:
-    """Note that a page is a member, is none, or is what its relevance says. Raise ``ProblemError``."""
+    """Store a decision on the membership of a page. Raise ``ProblemError``."""
     folder, seen = folder_to_judge(crawl), _captured(indexes, crawl, _canonical(url))
     with as_problems():
         decide_membership(folder, [seen.url], answer, by, reason[:MAX_COMMENT])

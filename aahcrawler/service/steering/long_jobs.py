@@ -1,4 +1,4 @@
-"""Work that takes longer than an answer may: done beside, told how far it is, given up when nobody wants it."""
+"""Work that takes longer than a request: run in the background, with progress, and cancelled when nobody wants it."""
 
 import logging
 import secrets
@@ -23,7 +23,7 @@ _logger = logging.getLogger(__name__)
 
 
 class CancelledError(Exception):
-    """Raised in a job that is given up."""
+    """Raised inside a job that was cancelled."""
 
 
 class JobState(StrEnum):
@@ -40,9 +40,9 @@ UNDER_WAY: Final = frozenset({JobState.WAITING, JobState.RUNNING})
 
 
 class JobView(Shown):
-    """A job: what it is, how many URLs it has gone through of about how many (None where not known).
+    """A job, with the number of URLs processed, and their estimated total (None if unknown).
 
-    ``result`` is there once it is done, ``detail`` says why it failed.
+    ``result`` is set once it is done; ``detail`` says why it failed.
     """
 
     id: str
@@ -58,7 +58,7 @@ class JobView(Shown):
 
 
 class Progress:
-    """How far a job is. The job tells it, and is told by it when it is given up."""
+    """The progress of a job, by which the job also learns that it was cancelled."""
 
     def __init__(self) -> None:
         self.done = 0
@@ -67,22 +67,22 @@ class Progress:
         self._ends: Callable[[], None] | None = None
 
     def advance(self, number: int = 1) -> None:
-        """Count what has been gone through. Raise ``CancelledError`` where the job is given up."""
+        """Count processed URLs. Raise ``CancelledError`` if the job was cancelled."""
         self.done += number
         if self._cancelled.is_set():
             raise CancelledError
 
     def cancel(self) -> None:
-        """Give the job up, the next time that it tells how far it is, and end what it waits for."""
+        """Cancel the job at its next ``advance``, and end what it waits for."""
         self._cancelled.set()
         ends = self._ends
         if ends is not None:
             ends()
 
     def waits_for(self, ends: Callable[[], None]) -> None:
-        """Name what ends that which the job waits for, for the case that it is given up meanwhile.
+        """Register a function that ends what the job waits for, called if the job is cancelled.
 
-        Raise ``CancelledError`` where it is given up already.
+        Raise ``CancelledError`` if it was cancelled already.
         """
         self._ends = ends
         if self._cancelled.is_set():
@@ -100,7 +100,7 @@ Work = Callable[[Progress], BaseModel]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something to be done for somebody in a crawl."""
+    """A kind of work, on a crawl, on behalf of a caller."""
 
     kind: str
     crawl: str
@@ -118,9 +118,9 @@ class _Job:
 
 
 class Jobs:
-    """Does jobs, two at a time; up to 50 wait or are kept, and those that ended first give way to others.
+    """Runs two jobs at a time; up to 50 jobs are waiting, running or kept, and the oldest results make room.
 
-    It may be used by several threads at once.
+    Thread-safe.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -130,7 +130,7 @@ class Jobs:
         self._clock = clock
 
     def begin(self, task: Task, work: Work) -> JobView:
-        """Begin a job, or have it wait for others. Raise ``ProblemError`` where too many are under way."""
+        """Start or queue a job. Raise ``ProblemError`` if too many are waiting or running."""
         progress = Progress()
         with self._lock:
             self._forget_old()
@@ -149,13 +149,13 @@ class Jobs:
         return _shown(self._found(crawl, name))
 
     def under_way(self, crawl: str, kind: str) -> JobView | None:
-        """Return the job of a kind that waits or is being done for a crawl, the one that began first; None for none."""
+        """Return the oldest waiting or running job of a kind for a crawl; None if there is none."""
         with self._lock:
             jobs = [each for each in self._jobs.values() if (each.task.crawl, each.task.kind) == (crawl, kind)]
         return next((shown for shown in map(_shown, jobs) if shown.state in UNDER_WAY), None)
 
     def cancel(self, crawl: str, name: str) -> JobView:
-        """Give a job up, or forget the result of one that is done. Raise ``ProblemError`` where there is none."""
+        """Cancel a job, or delete its result. Raise ``ProblemError`` if there is none."""
         job = self._found(crawl, name)
         job.progress.cancel()
         job.future.cancel()
@@ -173,7 +173,7 @@ class Jobs:
         return _shown(job)
 
     def close(self) -> None:
-        """Give up what is under way, and wait for its end."""
+        """Cancel all jobs, and wait until they have ended."""
         with self._lock:
             for job in self._jobs.values():
                 job.progress.cancel()

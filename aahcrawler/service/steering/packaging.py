@@ -1,4 +1,4 @@
-"""Pages are proposed to be kept, and WACZ and WARC files written, by processes beside the service."""
+"""Propose pages to keep, and write WACZ and WARC files, each in a process beside the service."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,9 @@ class Packaged(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """What is packed: by what its jobs are known, what ``aah`` is asked, the folders of its crawls, its file.
+    """What to pack: the key of its jobs, the arguments of ``aah``, the folders of its crawls, and the file.
 
-    The name of the file to write is added to ``arguments``; ``kind`` is that of its jobs.
+    The name of the file is appended to ``arguments``; ``kind`` is that of its jobs.
     """
 
     key: str
@@ -92,7 +92,7 @@ class Packing:
         )
 
     def offered(self) -> ArchiveFile | None:
-        """Return the package that was made last; None where none was, or something was taken down since."""
+        """Return the latest package; None if there is none, or something was taken down since."""
         try:
             stat = self.file.stat(follow_symlinks=False)
         except OSError:
@@ -111,7 +111,7 @@ def _exported(path: Path) -> tuple[str, ...]:
 
 
 class Packages:
-    """Makes packages, by a process of ``aah`` for each, one at a time."""
+    """Makes packages one at a time, each by a process of ``aah``."""
 
     def __init__(self, knowledge: Callable[[], KnowledgeFolders]) -> None:
         self._knowledge = knowledge
@@ -144,7 +144,7 @@ class Packages:
         return Packaged.model_validate(told)
 
     def _told(self, packing: Packing, new: Path, progress: Progress) -> Mapping[str, Any]:
-        """Return what is told of the package that was written. Raise ``ProblemError`` where none was."""
+        """Return the report on the package that was written. Raise ``ProblemError`` if none was."""
         folder = packing.file.parent
         process = ReportingProcess(
             [*packing.arguments, str(new.absolute())], folder, self._knowledge().environment, MAX_SECONDS

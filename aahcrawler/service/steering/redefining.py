@@ -1,4 +1,4 @@
-"""Limits, weights and scope of a crawl are changed, after what that does to the queue and to the scope was shown."""
+"""Change limits, weights and scope of a crawl, with previews of the effect on queue and scope."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -48,7 +48,7 @@ _AT_REST = "the crawl goes by it when it is started again (accept_changes)"
 
 
 class FieldChanged(Shown):
-    """A field of the definition with what it meant before and means then, as JSON; None where it meant nothing."""
+    """A changed field of the definition, with its JSON value before and after; None if it had no value."""
 
     field: str
     before: str | None
@@ -90,9 +90,9 @@ def change(
     *,
     preview: bool = False,
 ) -> Redefined:
-    """Change fields of a section, with ``preview`` only say what would change; None puts a field back to its default.
+    """Change fields of a section; with ``preview``, only return what would change. None resets a field to its default.
 
-    Raise ``ProblemError`` with the mistakes of the outcome.
+    Raise ``ProblemError`` with mistakes in the result.
     """
     named = {f"{_PREFIX[section]}.{name}": value for name, value in fields.items()}
     if not named:
@@ -250,7 +250,7 @@ def _named(fields: Mapping[str, JsonValue]) -> Mapping[str, JsonValue]:
 
 
 class _Chosen:
-    """A share of all URLs: those that are looked at. It tells the job how many URLs of the log it was asked for."""
+    """The URLs to examine, as a ``Share`` of all URLs; each test of a URL advances the job's progress."""
 
     def __init__(self, urls: frozenset[str], progress: Progress) -> None:
         self._urls = urls
@@ -264,7 +264,7 @@ class _Chosen:
 def _again(
     folder: Path, number: int, weights: Mapping[str, float], best: Sequence[Offer], progress: Progress
 ) -> Mapping[str, float]:
-    """Return the scores of queued pages under other weights, of those that the log has the parts of."""
+    """Return the scores of queued pages under other weights, for those whose parts are in the score log."""
     chosen = frozenset(offer.url for offer in best if offer.kind == "page")
     try:
         found = weighed(folder, number, weights, _Chosen(chosen, progress))
@@ -387,7 +387,7 @@ def _judged(reach: CrawlRegistry, crawl: Crawl, scope: Scope, shown: Redefined, 
 
 
 def _judge(status: UrlStatus, scope: Scope, blocked: _Tally, returned: _Tally) -> None:
-    """Count a URL by what the crawl does with it once its scope is the changed one."""
+    """Count what happens to a URL under the changed scope."""
     if status.offer is None:
         return
     refusal = scope.admit(status.offer)
@@ -398,9 +398,9 @@ def _judge(status: UrlStatus, scope: Scope, blocked: _Tally, returned: _Tally) -
 
 
 def _offered(crawl: Crawl, scope: Scope, progress: Progress) -> _Tally:
-    """Count the links that the present scope refuses and the changed one does not, each URL once.
+    """Count the links that the present scope refuses and the changed scope admits, each URL once.
 
-    Others were refused for what they are, as links of traps, which no scope changes.
+    Links that were refused for other reasons, such as traps, are not affected by the scope.
     """
     found, seen, present = _Tally(), set[str](), Scope(crawl.icd)
     assert crawl.folder is not None  # noqa: S101 - asked for by whoever calls

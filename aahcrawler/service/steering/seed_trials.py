@@ -1,4 +1,4 @@
-"""Dry runs of definitions that nobody has saved yet: the first page of each seed, tried in a process of its own."""
+"""Dry runs of unsaved definitions: the first page of each seed is fetched and analysed in a process of its own."""
 
 import secrets
 import tempfile
@@ -36,7 +36,7 @@ class LinkTried(Shown):
 
 
 class SeedTried(Shown):
-    """What the first page of a seed is for the crawl, as ``aah icd try`` tells it."""
+    """The outcome of a seed's first page, as ``aah icd try`` reports it."""
 
     url: str
     verdict: str
@@ -79,7 +79,7 @@ class _Trial:
 
 
 class SeedTrials:
-    """Runs dry runs, two at once and a quarter of an hour each at most. It may be used by several threads."""
+    """Runs two dry runs at a time, each for at most 15 minutes. Thread-safe."""
 
     def __init__(self, knowledge: Callable[[], KnowledgeFolders], clock: Callable[[], float] = time.monotonic) -> None:
         """``knowledge`` returns the folders of the knowledge base that pages are to be read with."""
@@ -89,7 +89,10 @@ class SeedTrials:
         self._lock = threading.Lock()
 
     def begin(self, caller: Caller, icd: Icd, text: str) -> str:
-        """Begin the dry run of a definition; return its id. Raise ``ProblemError`` where it must not be tried here."""
+        """Begin the dry run of a definition; return its id.
+
+        Raise ``ProblemError`` if the caller may not try it here.
+        """
         refuse_machine_fields(icd)
         refuse_widening(caller, icd)
         with self._lock:
@@ -107,7 +110,7 @@ class SeedTrials:
         return name
 
     def trial(self, name: str) -> TrialView:
-        """Return how far a dry run is. Raise ``ProblemError`` for one that is not known, or not any more."""
+        """Return the progress of a dry run. Raise ``ProblemError`` if it is unknown or forgotten."""
         with self._lock:
             trial = self._trials.get(name)
             if trial is None:
@@ -143,7 +146,7 @@ class SeedTrials:
                     trial.problem = f"it ended early, with the exit code {trial.process.exit_code}"
 
     def _take(self, trial: _Trial, told: Mapping[str, Any]) -> None:
-        """Take over what the command tells of a seed."""
+        """Store the outcome of a seed."""
         with self._lock:
             try:
                 if told.get("kind") == "seed":

@@ -1,4 +1,4 @@
-"""A crawl is started, asked to end, or created."""
+"""Create and start crawls, and ask them to end."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from aahcrawler.crawls import Started, running_process
-from aahcrawler.definition_bundle import unpacked
+from aahcrawler.definition_bundle import unpack_definition
 from aahcrawler.frontier.registry import CrawlState, Definition
 from aahcrawler.layout import CREATED
 from aahcrawler.segments import private
@@ -149,7 +149,7 @@ def create(
 
 @dataclass(frozen=True, slots=True)
 class NewCrawl:
-    """A crawl that is to be: what defines it, as text too, and the files beside that by their paths in its folder."""
+    """A crawl to be created: its definition, the text of that, and further files by their paths in its folder."""
 
     icd: Icd
     text: str
@@ -157,7 +157,7 @@ class NewCrawl:
 
 
 def establish(reach: CrawlRegistry, caller: Caller, new: NewCrawl) -> Crawl:
-    """Make the folder of a crawl, which is not started. Raise ``ProblemError`` where that cannot be done."""
+    """Create the folder of a crawl, without starting it. Raise ``ProblemError`` if that fails."""
     folder = folder_for(reach, new.icd.id)
     _write_new(folder, _with_output(new.text, folder), new.files)
     crawl = reach.crawl(new.icd.id)
@@ -166,7 +166,7 @@ def establish(reach: CrawlRegistry, caller: Caller, new: NewCrawl) -> Crawl:
 
 
 def free_id(reach: CrawlRegistry, wanted: str) -> str:
-    """Return an id that no crawl of the service has, and no folder: the one that is wanted, or one with a number."""
+    """Return an id without a crawl or folder in the service: ``wanted``, or ``wanted`` with a number."""
     place = reach.catalog.place_for_new()
     taken = {crawl.id for crawl in reach.crawls()}
     names = chain((wanted,), (f"{wanted[:_MAX_STEM_LENGTH]}-{number}" for number in count(2)))
@@ -177,7 +177,7 @@ def _checked(text: str) -> Icd:
     """Return what a text defines, which reads no file of this machine. Raise ``ProblemError`` with every mistake."""
     try:
         refuse_machine_fields(unread(text))
-        icd = unpacked(Definition(text.encode("utf-8", "surrogatepass")), Path())
+        icd = unpack_definition(Definition(text.encode("utf-8", "surrogatepass")), Path())
     except IcdError as error:
         raise refused(error, "the definition has mistakes") from None
     except ValueError as error:
@@ -195,7 +195,7 @@ def _with_output(text: str, folder: Path) -> str:
 
 
 def folder_for(reach: CrawlRegistry, name: str) -> Path:
-    """Return the folder of a crawl that is to be made. Raise ``ProblemError`` where this service holds no others."""
+    """Return the folder for a new crawl. Raise ``ProblemError`` if this service has no place for new crawls."""
     place = reach.catalog.place_for_new()
     if place is None:
         raise ProblemError(
@@ -205,7 +205,7 @@ def folder_for(reach: CrawlRegistry, name: str) -> Path:
 
 
 def _write_new(folder: Path, text: str, files: Mapping[str, bytes]) -> None:
-    """Write the definition of a new crawl, the last of its files, into a folder of its own, which must not be there."""
+    """Write files and definition of a new crawl into its folder, which must not exist; the definition comes last."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -254,12 +254,12 @@ def _end_process(processes: Processes, crawl: Crawl, process: Started) -> Ending
 
 
 def _is_submitted(crawl: Crawl) -> bool:
-    """Return whether the workers of a shared server crawl it, and no command of this machine ever did."""
+    """Return whether a crawl was only ever run by the workers of a shared server."""
     return crawl.registered is not None and definition_file(crawl) is None
 
 
 def _submit_again(reach: CrawlRegistry, crawl: Crawl) -> Starting:
-    """Have workers go on with a crawl that was stopped. One that is over begins anew by ``aah submit`` alone."""
+    """Let workers resume a stopped crawl. A crawl that is over can only be begun anew by ``aah submit``."""
     with registry_of(reach) as registry:
         entry = next((each for each in registry.crawls() if each.id == crawl.id), None)
         if entry is None:

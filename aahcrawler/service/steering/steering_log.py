@@ -1,4 +1,4 @@
-"""What people did to a crawl: noted in its folder, where it only grows, and read back newest first."""
+"""The log of acts on a crawl, appended to a file in its folder, and read newest first."""
 
 import json
 import logging
@@ -49,9 +49,9 @@ class Acts(Shown):
 def note(
     crawl: Crawl, by: str, act: str, arguments: Mapping[str, JsonValue], effect: Mapping[str, JsonValue] = {}
 ) -> None:
-    """Note an act. Where that cannot be written it is reported in the service's log; the act was done all the same.
+    """Append an act. A failure to write is only logged, since the act has been done.
 
-    The log of the service has it as well, in the line of what was asked for.
+    The service's log has the act as well, in the line of the request.
     """
     note_did(crawl.id, act)
     entry = Act(
@@ -88,7 +88,7 @@ def read_acts(crawl: Crawl, number: int = 100) -> Acts:
 
 
 def _short(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Return values, in the place of long ones the begin of how they are written."""
+    """Return values, with long ones truncated to the beginning of their JSON."""
     written = {name: _ENCODE(value) for name, value in values.items()}
     return {
         name: value if len(written[name]) <= _LONGEST else f"{written[name][:_LONGEST]}…"
@@ -97,7 +97,7 @@ def _short(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _lines_from_end(path: Path) -> Iterator[bytes]:
-    """Yield the whole lines of a file, the last one first; nothing where there is no file."""
+    """Yield the complete lines of a file, the last one first; nothing if there is no file."""
     try:
         file = path.open("rb")
     except FileNotFoundError:

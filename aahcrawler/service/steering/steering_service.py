@@ -1,4 +1,4 @@
-"""All that steering needs beside a crawl: the way to it, its definition, its process, and jobs under way."""
+"""What steering needs: crawls and their frontiers, definitions, processes, and jobs."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from aahcrawler.service.steering.seed_trials import SeedTrials
 
 @dataclass(frozen=True, slots=True)
 class SteeringService:
-    """What a service steers its crawls by. There is one, so that two operators get in the way of none of them."""
+    """The one object by which a service steers its crawls, so that concurrent operators do not conflict."""
 
     reach: CrawlRegistry
     definitions: HeldDefinitions
@@ -25,7 +25,7 @@ class SteeringService:
 
     @classmethod
     def of(cls, reach: CrawlRegistry) -> "SteeringService":
-        """Return the helm of a service."""
+        """Build the steering of a service."""
 
         def knowledge() -> KnowledgeFolders:
             return reach.knowledge
@@ -36,6 +36,6 @@ class SteeringService:
         return cls(reach, definitions, processes, jobs, trials, packages, specifications)
 
     def close(self) -> None:
-        """Give up the jobs that are under way. Crawls that were started go on."""
+        """Cancel running jobs. Crawls that were started keep running."""
         self.trials.close()
         self.jobs.close()

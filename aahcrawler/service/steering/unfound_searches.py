@@ -1,7 +1,7 @@
-"""Counts what readers search for and do not find, so that operators can have it crawled; nobody is remembered for it.
+"""Count searches without results, so that operators can have the missing pages crawled; readers stay anonymous.
 
-What is kept is the query, how many have asked it, and the first and the last day. It is kept once several sign-ins have
-asked it; until then there are digests in memory alone, with a secret that is never written.
+Stored are the query, the number of readers, and the first and last day, once several sign-ins have made the search.
+Before that there are only digests in memory, keyed with a secret that is never stored.
 """
 
 import logging
@@ -67,7 +67,7 @@ class UnfoundSearches:
         self._lock = Lock()
 
     def note(self, query: str, asker: str, *, is_url: bool) -> None:
-        """Count a query, or a URL, of a sign-in that is known by ``asker``, which is not kept."""
+        """Count a query, or a URL, of the sign-in ``asker``, whose name is not stored."""
         wanted = (canonicalize(query) or "") if is_url else fold(query).casefold()
         if not wanted or len(wanted) > MAX_LENGTH:
             return
@@ -105,7 +105,7 @@ class UnfoundSearches:
             self._write([each for each in self.listed() if each.query not in gone])
 
     def _askers(self, query: bytes, who: bytes) -> int:
-        """Return how many have asked for something, with this one; once they are enough, they are forgotten."""
+        """Count a sign-in for a query; return how many there are. Once they are enough, their digests are deleted."""
         askers = self._asked.setdefault(query, set())
         self._asked.move_to_end(query)
         askers.add(who)

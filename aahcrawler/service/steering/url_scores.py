@@ -1,4 +1,4 @@
-"""What people do to a crawl's queue: URLs are given a score or fetched now, excluded by rules, and all of it paused."""
+"""Acts on a crawl's queue: set scores, fetch URLs now, exclude URLs by rules, and pause."""
 
 import heapq
 import json
@@ -70,10 +70,10 @@ class Admission(Shown):
 
 
 def rescore(reach: CrawlRegistry, crawl: Crawl, by: str, url: str, score: float) -> UrlDone:
-    """Set the score of a queued page, past the crawl's update function.
+    """Set the score of a queued page, bypassing the crawl's update function.
 
-    What pages say that link there later still counts by that function, and the crawl's ranker may score it again. A
-    page that somebody has posted a score of keeps that part of it: the score is then posted as well.
+    Later links to the page still count by that function, and the crawl's ranker may score it again. If somebody has
+    posted a score of the page, that part of its score stays, and the new score is posted as well.
     """
     target = target_of(crawl, url)
     with reach.frontier(crawl) as frontier:
@@ -94,7 +94,7 @@ def rescore(reach: CrawlRegistry, crawl: Crawl, by: str, url: str, score: float)
 
 
 def _posted_score(frontier: RedisControl, crawl: Crawl, target: Target, score: float, state: State) -> tuple[bool, str]:
-    """Post the score of what was not to be set; return whether it was applied, and what to say."""
+    """Post the score of a page whose score cannot be set; return whether it was applied, and a message."""
     if state is not State.QUEUED:
         return False, f"it is {state}, and only what is queued has a score that counts"
     (posted,) = frontier.post([_post(crawl, target, score, Wish.SCORE)])
@@ -140,9 +140,9 @@ def revisit(reach: CrawlRegistry, crawl: Crawl, by: str, url: str, seconds: floa
 
 
 def unblock(reach: CrawlRegistry, crawl: Crawl, by: str, url: str) -> UrlDone:
-    """Let a blocked URL go, whatever the reason was; a rule that names this URL alone is taken back.
+    """Queue a blocked URL again, whatever blocked it; a rule that names only this URL is removed.
 
-    One that the scope refuses, or a wider rule names, stays blocked, and ``detail`` says what to change.
+    A URL that the scope refuses, or that a wider rule names, stays blocked, and ``detail`` says what to change.
     """
     target = target_of(crawl, url)
     own = Rule(RuleKind.URL, target.url)
@@ -186,7 +186,7 @@ _REMEDIES: Final = {
 
 
 def _admitting(crawl: Crawl, target: Target, reason: str) -> tuple[dict[str, JsonValue], str]:
-    """Return the changes of the scope that let a URL in, and how to go on."""
+    """Return the changes of the scope that would admit a URL, and a message on how to make them."""
     scope, (scheme, _, rest) = crawl.icd.scope, target.url.partition("://")
     only = f"{scheme}*://{rest}"  # With a star, so that it is the whole URL and no text that occurs in some.
     if len(only) > LONGEST:
@@ -378,9 +378,9 @@ class ExclusionPreview(Shown):
 
 
 def rule_of(crawl: Crawl, kind: RuleKind, text: str) -> Rule:
-    """Return a rule as the crawl writes it: URLs in their canonical form, hosts in small letters.
+    """Return a rule in the crawl's form: URLs canonical, hosts in lower case.
 
-    Raise ``ProblemError`` for a text that names no URLs.
+    Raise ``ProblemError`` for a text that can match no URL.
     """
     given = text.strip()
     if not given or len(given) > MAX_LENGTH:
@@ -497,9 +497,9 @@ _MAX_LINE_LENGTH = 1 << 22
 
 
 def fetched_urls(folder: Path) -> Iterator[str]:
-    """Yield the URL of each capture in a crawl's folder, in no particular order; one may come several times.
+    """Yield the URL of each indexed capture in a crawl's folder, in any order, with repetitions.
 
-    Lines that cannot be read are passed over. A file that is put into the index meanwhile may be missing.
+    Unreadable lines are skipped. Files that are being merged into the index at this time may be missed.
     """
     indexes = folder / INDEXES
     for path in chain(indexes.glob(f"*{SORTED}"), indexes.glob(f"*{LINES}")):

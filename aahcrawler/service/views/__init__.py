@@ -1,1 +1,1 @@
-"""What people and programs see of a crawl: its queue, pages, objects, sites and events, as typed values."""
+"""Views of a crawl for people and programs: its queue, pages, objects, sites and events, as typed values."""

@@ -1,4 +1,4 @@
-"""Texts of a crawl that say nearly the same, and such as are about the same, each group with why it is one."""
+"""Groups of texts in a crawl that are near duplicates, or about the same, each with the reason."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -75,7 +75,7 @@ def alike_group(enriched: Enriched, kind: About, of: str) -> AlikeGroup:
 
 
 def alike_beside(enriched: Enriched, record: str) -> tuple[tuple[AlikeText, AlikeGroup], ...]:
-    """Return the texts of a capture that others are like, each with its group, which has few of the others."""
+    """Return the texts of a capture that belong to a group, each with its group and a few other members."""
     dates, beside = _Dates(enriched), []
     for each in enriched.annotations.of_capture(record):
         if each.kind in ALIKE:
@@ -86,7 +86,7 @@ def alike_beside(enriched: Enriched, record: str) -> tuple[tuple[AlikeText, Alik
 
 
 def alike_table(enriched: Enriched) -> Iterator[tuple[object, ...]]:
-    """Yield all texts that others are like as rows of a table, group by group, its head first."""
+    """Yield all grouped texts as rows of a table, group by group, after a header row."""
     dates = _Dates(enriched)
     yield "kind", "group", "label", "likeness", "published", "site", "object", "record", "opening"
     for kind in ALIKE:

@@ -1,4 +1,4 @@
-"""Shows one capture: what is known of it, its objects, its links with their scores, its records and statements."""
+"""The view of one capture: its data, its objects, its links with scores, its records and statements."""
 
 import json
 import sqlite3
@@ -72,9 +72,9 @@ class CapturePlace:
 
 
 def records_found(crawl: Path, wanted: CapturePlace) -> Iterator[tuple[Place, Record]]:
-    """Yield the answer of a capture and the records that belong to it, in their order, with the place of the answer.
+    """Yield the response record of a capture and the records that belong to it, each with the response's place.
 
-    Each is read before the next one comes. Those that the archive does not have are not among them.
+    A record is read before the next one is looked up. Records missing in the archive are left out.
     """
     moment, archive = moment_of(datetime.fromisoformat(wanted.fetched_at)), crawl / ARCHIVE
     with suppress(NoIndexError, OSError):
@@ -85,14 +85,14 @@ def records_found(crawl: Path, wanted: CapturePlace) -> Iterator[tuple[Place, Re
 
 
 def records_of(crawl: Path, wanted: CapturePlace) -> tuple[RecordView, ...]:
-    """Return the answer of a capture and the records that belong to it; none where the archive does not have them."""
+    """Return the response record of a capture and the records that belong to it, as far as the archive has them."""
     return tuple(_shown(place, record) for place, record in records_found(crawl, wanted))
 
 
 def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
-    """Return the answer of a capture, None where the archive does not have it or it has more than 8 MiB.
+    """Return the response of a capture, which the caller closes.
 
-    The caller closes it.
+    Return None if the archive does not have it, or it has more than 8 MiB.
     """
     records = (record for _, record in records_found(crawl, wanted))
     with suppress(RecordError):
@@ -124,13 +124,13 @@ def _shown(place: Place, record: Record) -> RecordView:
 
 
 def plain(text: str) -> str:
-    """Return a text without control characters, which mean something to terminals and browsers."""
+    """Return a text without control characters, which terminals and browsers would interpret."""
     return text.translate(_UNSEEN)
 
 
 @lru_cache(_CRAWLS)
 def _lookup(crawl: Path) -> CaptureLookup:
-    """Return the lookup of a crawl, which keeps in memory what it has read of files that are being written."""
+    """Return the cached lookup of a crawl, which keeps in memory what it read of files that are being written."""
     return CaptureLookup(crawl)
 
 
@@ -142,7 +142,7 @@ _SIGNATURES: Final = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd
 
 
 class Picture(StrEnum):
-    """A picture of a page: what its record's target begins with."""
+    """The kinds of pictures of a page, by the prefix of the record's target URI."""
 
     SCREENSHOT = VIEW
     THUMBNAIL = THUMBNAIL
@@ -374,7 +374,7 @@ def judgement_of(asked: Asked, row: sqlite3.Row) -> Judgement | None:
 
 
 def _judgement(asked: Asked, row: sqlite3.Row, notes: list[str]) -> Judgement | None:
-    """Return what the score log says of a page: its first entry since it was fetched, and before it was so again."""
+    """Return the score log's first entry of a page between this capture and the next."""
     url, since = row["url"], row["at"] // 1000
     for name, place in asked.base.execute(_JUDGED, (url_key(url), since, url, row["at"])):
         try:

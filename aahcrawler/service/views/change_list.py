@@ -1,4 +1,4 @@
-"""What visits of a crawl's pages found, page by page, and as a feed: from the log of changes (``revisits``)."""
+"""The visits of a crawl's pages and what they found, as pages and as a feed, from the log of changes (``revisits``)."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -74,7 +74,7 @@ class ChangesQuery:
 
 
 class ChangeList:
-    """The log of changes of a crawl. Each call reads on in it, for a short time."""
+    """The log of changes of a crawl. Each call reads on in the log for a short time."""
 
     def __init__(self, crawl: Crawl, seconds: float = INDEXED_SECONDS) -> None:
         self._crawl, self._seconds = crawl, seconds
@@ -123,7 +123,7 @@ class ChangeList:
 
 
 def asked_moment(name: str, text: str) -> datetime | None:
-    """Return the moment that is asked for under a name, in UTC; None for none. Raise ``ProblemError``."""
+    """Parse the time given for a parameter, in UTC; None for none. Raise ``ProblemError`` for invalid ones."""
     try:
         moment = datetime.fromisoformat(text) if text else None
         return None if moment is None else moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""What crawls collected about an event, what collections of crawls hold, and what all of them hold together."""
+"""What crawls collected about events, and what collections of crawls, or all crawls, hold together."""
 
 import io
 import sqlite3
@@ -31,7 +31,7 @@ from aahcrawler.overview.link_graph import (
 from aahcrawler.overview.overview_sections import STRONGEST, EventLine, is_collection
 from aahcrawler.page_index import captures_in
 from aahcrawler.report import ReportError, read_collection
-from aahcrawler.report.event_collection import EventCollection, archive_of, course, sections
+from aahcrawler.report.event_collection import EventCollection, archive_of, relevance_course, sections
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views.crawl_state import CrawlStates
@@ -52,10 +52,10 @@ Lead = Callable[[PageRow], str]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """What is shown of a collection. ``sections`` are headings with HTML, in which what came from pages is escaped.
+    """The values that show a collection. ``sections`` are headings with HTML, in which page content is escaped.
 
-    ``course`` is HTML as well: charts of relevance, or of pages where there is no subject.
-    ``missing`` are the first of ``lacking`` URLs that no source has, ``best`` the relevant pages with the best scores.
+    ``course`` is HTML, too: charts of relevance, or of pages if there is no subject. ``missing`` are the first of
+    ``lacking`` URLs that no source had; ``best`` are the relevant pages with the best scores.
     """
 
     line: EventLine
@@ -69,7 +69,7 @@ class Collected:
 
 
 class CollectedViews:
-    """Reads collections, each once until its folder changes. May be used by several threads at once."""
+    """Reads collections, each again only when its folder has changed. Thread-safe."""
 
     def __init__(self) -> None:
         self._pool, self._lock = ThreadPoolExecutor(1, "collections"), Lock()
@@ -77,9 +77,9 @@ class CollectedViews:
         self._reading: dict[Path, Future[Collected]] = {}
 
     def of(self, crawl: Crawl, lead: Lead, patience: float = PATIENCE) -> tuple[Collected | None, bool]:
-        """Return what a crawl collected, and whether that is all by now; None where it is still being read.
+        """Return what a crawl collected, and whether it is up to date.
 
-        It is waited for so many seconds. Raise ``ProblemError`` where there is nothing to be read.
+        None if it is still being read after ``patience`` seconds. Raise ``ProblemError`` if there is nothing to read.
         """
         folder = folder_of(crawl)
         state = _state(folder)
@@ -99,7 +99,7 @@ class CollectedViews:
             raise ProblemError(NOT_COLLECTED, str(error)) from error
 
     def lines(self, crawls: Iterable[Crawl], lead: Callable[[Crawl], Lead]) -> Sequence[tuple[Crawl, EventLine]]:
-        """Return the lines of those of crawls that collect something, as far as they have been read by now."""
+        """Return the lines of those crawls that are collections, as far as they have been read."""
         found: list[tuple[Crawl, EventLine]] = []
         until = monotonic() + PATIENCE
         for crawl in crawls:
@@ -111,7 +111,7 @@ class CollectedViews:
         return found
 
     def close(self) -> None:
-        """Begin to read nothing more."""
+        """Start no more reading."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _read(self, folder: Path, state: object, crawl: Crawl, lead: Lead) -> Collected:
@@ -149,7 +149,7 @@ def collected(crawl: Crawl, collection: EventCollection, lead: Lead) -> Collecte
         EventLine.of(crawl.icd, collection),
         collection.accumulated,
         tuple(collection.figures.items()) if collection.is_archived else (),
-        course(collection.pages),
+        relevance_course(collection.pages),
         tuple(sections(collection, lead=lead)),
         best,
         collection.missing[:MISSING],
@@ -158,7 +158,7 @@ def collected(crawl: Crawl, collection: EventCollection, lead: Lead) -> Collecte
 
 
 def _state(folder: Path) -> object:
-    """Return what changes with the files that a collection is read from."""
+    """Return a value that changes whenever a file of the collection does."""
     files = [folder / SUMMARY, *sorted((folder / OBJECTS).glob("*")), *sorted((folder / REFUSED).glob("*"))]
     found = []
     for each in files:
@@ -171,9 +171,9 @@ def _state(folder: Path) -> object:
 
 
 def graphml(collection: EventCollection) -> bytes:
-    """Return the pages as GraphML: an edge leads to each page from the one by whose link it was found.
+    """Return the pages as GraphML, with an edge to each page from the one whose link led to it.
 
-    Nodes have title, moment of capture, archive, depth, score and relevance, as far as each is known.
+    Nodes have title, capture time, archive, depth, score and relevance, as far as known.
     """
     rows = {row.url: row for row in collection.pages}
     values: dict[str, tuple[str, Callable[[PageRow], object]]] = {
@@ -309,7 +309,7 @@ _TOPICS: Final = {"site": "site", "application": "application", "media": "media"
 
 @dataclass(frozen=True, slots=True)
 class PartHeld:
-    """How much of something one crawl or import holds."""
+    """How many captures or objects of a part a crawl or import holds."""
 
     crawl: Crawl
     count: int
@@ -364,10 +364,10 @@ def held_archives(indexes: PageIndexes, crawls: Sequence[Crawl]) -> HeldArchives
 
 
 def parts_held(indexes: PageIndexes, crawls: Sequence[Crawl], by: str, of: str) -> tuple[PartHeld, ...]:
-    """Return which crawls and imports hold how much of a part: those that hold any, the most first.
+    """Return the crawls and imports that hold some of a part, those with the most first.
 
-    ``by`` is ``captured`` or ``published`` with a period, or ``site``, ``application`` or ``media`` with a name. Those
-    that cannot be asked now are left out.
+    ``by`` is ``captured`` or ``published`` with a period in ``of``, or ``site``, ``application`` or ``media`` with a
+    name. Crawls whose index cannot be read now are left out.
     """
     found: list[PartHeld] = []
     for crawl in crawls:

@@ -1,4 +1,4 @@
-"""Shows who answers whom on the sites of a crawl, as annotations tell: a graph, communities and influence."""
+"""Who answers whom on the sites of a crawl, from annotations: a graph, communities and influence."""
 
 import io
 import sqlite3
@@ -61,9 +61,9 @@ class Conversation(BaseModel):
 
 
 class Talk:
-    """Who answers whom on one site of a crawl, in memory: what grows with it are the people and their ties.
+    """The graph of who answers whom on one site. Memory grows with people and their ties, not with answers.
 
-    Within a span of time the answers published then are told; influence and communities are of all times.
+    Within a span of time, only answers published then are shown; influence and communities are those of all times.
     """
 
     def __init__(self, enriched: Enriched, site: str, *, named: bool, span: TimeSpan = ALL_TIMES) -> None:
@@ -123,7 +123,7 @@ class Talk:
             )
 
     def told(self) -> Conversation:
-        """Return it as it is shown."""
+        """Return the view of the graph."""
         links = sorted(self._edges.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST]
         return Conversation(
             site=self.site,
@@ -196,6 +196,6 @@ class Talk:
 
 
 def site_of(answer: Annotation) -> str:
-    """Return the site on which somebody is answered, as the IRI of that person names it."""
+    """Return the site of an answer, from the IRI of the person who is answered."""
     parts = answer.iri.split(":")
     return unquote(parts[3]) if len(parts) > 4 and parts[2] == "person" else ""

@@ -20,7 +20,7 @@ from aahcrawler.report.report_sections import Seed
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError, Shown
-from aahcrawler.tallies import CrawlCounts, said
+from aahcrawler.tallies import CrawlCounts, counts_in_summary
 
 _KEPT = 64
 
@@ -42,7 +42,7 @@ class Summary(BaseModel):
 
     def tallies(self) -> Mapping[str, float]:
         """Return its counts by the names that they have with the frontier: ``pages``, ``refused:login``."""
-        return said({"state": self.state, **(self.model_extra or {})})
+        return counts_in_summary({"state": self.state, **(self.model_extra or {})})
 
 
 def read_summary(folder: Path | None) -> Summary | None:

@@ -1,4 +1,4 @@
-"""What a crawl hands out: its WARC files, each or all, its report, and its pages and web objects as CSV."""
+"""Downloads of a crawl: its WARC files, its report, and its pages and web objects as CSV."""
 
 import csv
 import io
@@ -25,7 +25,7 @@ _BLOCK: Final = tarfile.BLOCKSIZE
 
 
 class CutShortError(Exception):
-    """Raised where a download cannot go on: what follows may not be handed out any more, or is another file by now."""
+    """A download must stop: the rest may no longer be handed out, or the file has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,9 @@ class ArchiveFile:
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """What is handed out: what a browser calls it, its bytes, and the bytes themselves, in pieces.
+    """A file to download: its name, its size, and its bytes in pieces.
 
-    ``part`` is the part of a file that was asked for, and ``whole`` how many bytes the file has; None where all of it
-    is handed out.
+    ``part`` is the requested byte range and ``whole`` the size of the whole file; ``part`` is None for the whole file.
     """
 
     name: str
@@ -144,7 +143,7 @@ def _refuse_takedown(folder: Path) -> None:
 
 
 def _pieces(file: ArchiveFile, folders: Sequence[Path], part: ByteRange | None = None) -> Iterator[bytes]:
-    """Yield the bytes of a file as long as they are those that were announced, and nothing is taken out of folders."""
+    """Yield the bytes of a file. Raise ``CutShortError`` once the file or its folders' tombstones have changed."""
     begin, end = (0, file.size) if part is None else part
     with open(file.path, "rb", opener=no_link) as opened:
         opened.seek(begin)
@@ -237,5 +236,5 @@ def _written(rows: Sequence[Sequence[object]]) -> bytes:
 
 
 def _cell(value: object) -> object:
-    """Return a value, a text that a spreadsheet would take for a formula with an apostrophe in front."""
+    """Return a value for CSV; a text that a spreadsheet would take for a formula gets an apostrophe."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

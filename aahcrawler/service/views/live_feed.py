@@ -1,4 +1,4 @@
-"""What happens in crawls as it happens: one reader a crawl, whoever looks, and none while nobody does."""
+"""Events of crawls as they happen: one reader for each crawl, however many clients, and none without clients."""
 
 import asyncio
 import logging
@@ -114,7 +114,7 @@ class _Place:
 
 @dataclass(slots=True, eq=False)
 class _Channel:
-    """The reader of a crawl and those who listen to it; None tells them that there is nothing more."""
+    """The reader of a crawl and its listeners; None in a listener's queue ends its stream."""
 
     name: str
     listeners: set[asyncio.Queue[LiveEvent | None]] = field(default_factory=set)
@@ -150,16 +150,16 @@ class LiveFeed:
         return frozenset(self._channels)
 
     async def check(self, name: str) -> None:
-        """Raise ``ProblemError`` for a crawl that there is not, and where too many streams are open."""
+        """Raise ``ProblemError`` if there is no such crawl, or too many streams are open."""
         if self.streams >= self._most:
             raise ProblemError(TOO_MANY_STREAMS, "close another one first", headers={"Retry-After": "10"})
         await self._run(self._reach.crawl, name)
 
     async def events(self, name: str, after: str = "", silence: float = SILENCE) -> AsyncIterator[LiveEvent | None]:
-        """Yield what happens in a crawl, its present state first, and None after so many seconds of silence.
+        """Yield the state of a crawl and its events as they happen, and None after each ``silence`` seconds without.
 
-        ``after`` is the ``place`` of the last lines that were seen; what was logged since comes first, the last of it.
-        It ends where the crawl is not known any more.
+        ``after`` is the ``place`` of the last lines that the client saw; the latest lines since then come first. The
+        stream ends when the crawl is not known any more.
         """
         if self._is_closed or self.streams >= self._most:
             return
@@ -208,7 +208,7 @@ class LiveFeed:
         self._threads.shutdown()
 
     async def _follow(self, channel: _Channel) -> None:
-        """Read until nobody listens any more; where that fails, the streams end, and who asks again is told why."""
+        """Read while there are listeners. If reading fails, the streams end, and a new request gets the reason."""
         try:
             pause = EVERY
             while True:
@@ -223,7 +223,7 @@ class LiveFeed:
         channel.tell(None)
 
     async def _step(self, channel: _Channel) -> bool:
-        """Look once, and tell what is new; say whether something was."""
+        """Read once and pass on what is new; return whether anything was."""
         events, channel.place = await self._run(self._look, channel.name, channel.place)
         has_changed = False
         for event in events:
@@ -254,7 +254,7 @@ class LiveFeed:
         return events, _Place(crawl.number, end)
 
     def _missed(self, name: str, seen: _Place, present: _Place | None) -> LiveEvent | None:
-        """Return what was logged between two places, up to the present end where that is not known."""
+        """Return the lines logged between two places, up to the end of the log if ``present`` is None."""
         crawl = self._reach.crawl(name)
         size = present.offset if present is not None else _size(crawl)
         if size is None or seen.crawl != crawl.number or seen.offset >= size:
@@ -268,7 +268,7 @@ class LiveFeed:
 
 
 def _differ(one: CrawlStatus, other: CrawlStatus | None) -> bool:
-    """Say whether something has changed that is of the crawl itself."""
+    """Return whether two states of a crawl differ in anything but free disk space and rates."""
     if other is None:
         return True
     return one.model_copy(update=_PASSING) != other.model_copy(update=_PASSING)

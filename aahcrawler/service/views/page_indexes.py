@@ -1,4 +1,4 @@
-"""Keeps the indexes of pages and objects up to date, beside the requests that ask them."""
+"""Keeps the indexes of pages and objects up to date in the background of requests."""
 
 import logging
 import sqlite3
@@ -48,7 +48,7 @@ class Progress(Shown):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The index of a crawl as it is at one moment, to be asked within one ``with`` statement."""
+    """The index of a crawl at one moment; valid until the ``with`` block ends."""
 
     folder: Path
     base: sqlite3.Connection
@@ -73,10 +73,10 @@ class PageIndexes:
 
     @contextmanager
     def asked(self, crawl: Crawl, kind: IndexKind = PageIndex, *, hurried: bool = True) -> Iterator[Asked]:
-        """Lend an index of a crawl; it catches up meanwhile. Raise ``ProblemError`` where it cannot be asked.
+        """Lend an index of a crawl while it is being updated. Raise ``ProblemError`` if it cannot be read.
 
-        It catches up as fast as it can. Where nobody is ``hurried``, as those who only watch a crawl that runs, it
-        takes half a hundredth of the time at most, and so may fall behind a fast crawl until somebody is.
+        If ``hurried``, it is updated as fast as possible. Otherwise updating takes at most half a percent of the time,
+        for those who only watch a running crawl, and may fall behind a fast one.
         """
         if crawl.folder is None:
             raise ProblemError(
@@ -91,14 +91,14 @@ class PageIndexes:
             raise keeper.trouble(error) from error
 
     def forget(self, folder: Path) -> None:
-        """Let go of the indexes of a folder that is about to be deleted."""
+        """Close the indexes of a folder that is about to be deleted."""
         with self._lock:
             keepers = [self._keepers.pop(key) for key in tuple(self._keepers) if key[0] == folder]
         for keeper in keepers:
             keeper.close()
 
     def close(self) -> None:
-        """End all building; what was taken in stays."""
+        """Stop updating; indexes keep what they have."""
         with self._lock:
             keepers, self._keepers = list(self._keepers.values()), {}
         for keeper in keepers:
@@ -125,7 +125,7 @@ class _Keeper:
         self._fault = ""
 
     def refresh(self, *, hurried: bool) -> None:
-        """Have the index catch up where it is behind, and wait a moment for it: for long where it shows too much."""
+        """Start updating an outdated index and wait a moment for it; wait longer if it shows what was taken down."""
         found = self._standing()
         if found is Standing.SOUND:
             return
@@ -168,7 +168,7 @@ class _Keeper:
         return captures_in(base)
 
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
-        """Return the problem of an index that cannot be asked; one that is damaged is made anew."""
+        """Return the problem to raise for an index that cannot be read; if it is damaged, start rebuilding it."""
         if isinstance(error, sqlite3.OperationalError):
             return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=_AGAIN)
         _logger.warning("%s: is made anew (%s)", self.index.path, error)
@@ -187,7 +187,7 @@ class _Keeper:
         self.index.close()
 
     def _standing(self) -> Standing | None:
-        """Return how the index stands to the folder, None where it cannot be asked."""
+        """Return how far the index is behind the folder; None if it cannot be read."""
         try:
             with self.index.asked() as base:
                 return self.index.standing(base)

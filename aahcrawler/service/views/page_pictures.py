@@ -1,4 +1,4 @@
-"""Makes small pictures of pages that no browser looked at: from the archive alone, without the pages' scripts."""
+"""Make small pictures of pages that no browser captured, from the archive alone and without the pages' scripts."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class PicturesBusyError(Exception):
-    """So many pictures are waited for that no other is made now."""
+    """Too many pictures are being made; try again later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ class PagePictures:
 
 
 class _ArchivedWeb:
-    """Answers a page's requests with what was captured nearest to its moment, and refuses all others."""
+    """Answers the requests of a page with the captures nearest to its own time, and refuses all others."""
 
     def __init__(self, crawl: Path, moment: str) -> None:
         self._answers, self._moment = RecordedResponses(crawl), moment

@@ -1,4 +1,4 @@
-"""Shows the pictures of a crawl: what is known of each, which look alike, and each in small."""
+"""The pictures of a crawl: what is known of each, which look alike, and small versions."""
 
 import json
 import threading
@@ -39,7 +39,7 @@ _ALIKE: Final = "look-alikes"
 
 @dataclass(frozen=True, slots=True)
 class GalleryEntry:
-    """What is held in memory of each picture: its capture, site and day, and the group of those that look alike."""
+    """The data kept in memory for each picture: its capture, site and day, and its group of look-alikes."""
 
     capture: str
     site: str
@@ -198,10 +198,10 @@ def _counted(names: Iterator[str]) -> dict[str, int]:
 
 @dataclass
 class ShrunkenPictures:
-    """Makes archived pictures small, in a process that a hostile file can at worst end. Several threads may use it.
+    """Shrinks archived pictures in a process of its own, which a hostile file can crash at worst. Thread-safe.
 
-    What is made is a JPEG of its own, of which nothing but the colours are the file's; it is kept in the crawl's
-    indexes, which a takedown deletes.
+    The result is a newly made JPEG with nothing of the file but its colours. It is kept with the crawl's indexes, which
+    a takedown deletes.
     """
 
     _pool: ProcessPoolExecutor | None = None
@@ -240,7 +240,7 @@ class ShrunkenPictures:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _made(self, body: bytes, side: int) -> bytes | None:
-        """Return a JPEG, empty where the file is none that can be decoded, None where that was not found out."""
+        """Return a JPEG; empty if the file cannot be decoded, None if that could not be determined."""
         if not body:
             return None
         try:

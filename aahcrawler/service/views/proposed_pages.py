@@ -1,4 +1,4 @@
-"""Shows which pages of a crawl are proposed to be kept, in groups, each with its reasons and what people decided."""
+"""The pages of a crawl proposed to be kept, in groups, with reasons and people's decisions."""
 
 import json
 from collections import Counter
@@ -159,9 +159,9 @@ def decisions_told(folder: Path) -> Iterator[bytes]:
 
 
 def answered(proposed: ProposedPages, url: str, group: str, answer: KeepAnswer) -> list[str]:
-    """Return the pages that an answer decides on: one of them, or those of a group.
+    """Return the pages to which an answer applies: a single page, or the pages of a group.
 
-    The answer to a group leaves alone what was decided of single pages, unless it takes all decisions back.
+    An answer to a group does not change decisions on single pages, unless it withdraws all decisions.
     """
     if url:
         return [each.url for each in proposed.pages if each.url == url]

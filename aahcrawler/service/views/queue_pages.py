@@ -88,7 +88,7 @@ class QueueQuery:
 
 
 class _Search:
-    """A search in one request: what it wants, and what it has looked at."""
+    """A search within one request: its conditions, and the URLs examined so far."""
 
     def __init__(self, query: QueueQuery) -> None:
         self.query = query
@@ -98,7 +98,7 @@ class _Search:
         self._least: float | None = None
 
     def is_over(self) -> bool:
-        """Say whether the time is up; a third of it is left in any case, from the first URL on."""
+        """Return whether the time is up; after the first URL, a third of the time remains in any case."""
         now = time.monotonic()
         if self._least is None:
             self._least = now + LOOKED_SECONDS / 3
@@ -144,7 +144,7 @@ def _queued(frontier: RedisControl, search: _Search) -> QueuePage:
 
 
 def _walk(frontier: RedisControl, query: QueueQuery) -> Iterator[Queued]:
-    """Walk to the lowest score that is wanted; what is at the front comes first, whatever its score."""
+    """Yield URLs from the best score down to the lowest wanted one, after those at the front of the queue."""
     queues = [query.site] if query.site else None
     after = Place.parse(query.after) if query.after else None
     if query.highest < inf and after is None:
@@ -156,7 +156,7 @@ def _walk(frontier: RedisControl, query: QueueQuery) -> Iterator[Queued]:
 
 
 def _swept(frontier: RedisControl, search: _Search, of: int) -> QueuePage:
-    """Search all URLs, in the order in which they are kept; of those found the best come first."""
+    """Search all URLs in storage order; of those found, the best come first."""
     found: list[UrlStatus] = []
     further = ""
     for swept in frontier.sweep(search.matches, search.query.state, search.query.after):
@@ -243,7 +243,7 @@ def _skipped(query: QueueQuery) -> tuple[int, int]:
 
 
 def _narrowed(query: QueueQuery) -> QueueQuery:
-    """Return a query for a host as one for its site, whose queue can be looked through by itself."""
+    """Turn a query for a host into one for its site, whose queue can be read by itself."""
     is_host = not query.site and query.text.strip().lower().startswith("host:")
     return replace(query, site=queue_of(f"http://{query.text.strip()[5:].lower()}/")) if is_host else query
 

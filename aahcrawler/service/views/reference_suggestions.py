@@ -111,10 +111,10 @@ MAX_PROPOSED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ArticleRead:
-    """What a saved article tells: ``start`` and ``end`` are days (ISO 8601), empty where no infobox has the date.
+    """The contents of a saved article: ``start`` and ``end`` are days (ISO 8601), empty if no infobox has them.
 
-    With its history the event ends when edits fell, and ``cool_down`` is a quarter of its length, as a definition has
-    it; ``notes`` say what does not fit together.
+    With its revision history, the event ends when edits became rare, and ``cool_down`` is a quarter of its length, as a
+    definition has it; ``notes`` name contradictions between article and history.
     """
 
     title: str
@@ -127,9 +127,9 @@ class ArticleRead:
 
 
 def article_read(document: bytes, history: bytes = b"") -> ArticleRead:
-    """Return what the page of a wiki tells that somebody saved: as HTML, by the API, or as wikitext.
+    """Parse a saved page of a wiki: HTML, a response of its API, or wikitext.
 
-    ``history`` has answers of the API about its revisions. Raise ``ProblemError`` for what is none.
+    ``history`` has responses of the API about its revisions. Raise ``ProblemError`` if it is none of these.
     """
     from offline.collections.event_definition import Materials, event_of
     from offline.collections.event_page import EventPageError, read_event_page
@@ -164,7 +164,7 @@ def article_read(document: bytes, history: bytes = b"") -> ArticleRead:
 
 
 def _notes(revision: int | None, unread: int, current: tuple[int, datetime] | None) -> Iterator[str]:
-    """Yield what of an article and its history does not fit together; ``current`` was the version when edits fell."""
+    """Yield contradictions between an article and its history; ``current`` was the version when edits became rare."""
     if unread:
         yield f"{unread} versions of the history have no time that can be read, and are left out."
     if current is None:
@@ -176,9 +176,9 @@ def _notes(revision: int | None, unread: int, current: tuple[int, datetime] | No
 
 
 def linked_addresses(crawls: Sequence[Crawl], references: Sequence[str]) -> tuple[str, ...]:
-    """Return the addresses on other sites that references link to, by the last capture of each that has links.
+    """Return the URLs on other sites to which references link, from the last capture of each that has links.
 
-    Raise ``ProblemError`` where an archive cannot be read.
+    Raise ``ProblemError`` if an archive cannot be read.
     """
     from aahcrawler.archive.folders import ArchiveError
     from aahcrawler.segments import SegmentError

@@ -1,7 +1,7 @@
-"""Links that a crawl refused and URLs that failed, by reason and by site, from the log of them (``refusals``).
+"""The refused links and failed URLs of a crawl, by reason and by site, from their log (``refusals``).
 
-The log can only be read from its beginning, and that of a large crawl is long. So an index of it is kept in the crawl's
-folder (SQLite), which takes in some more whenever it is asked, and may be removed at any time.
+The log has to be read from its beginning, which takes long for large crawls. So the crawl's folder has an index of it
+(SQLite), which is extended a little with every request, and may be deleted at any time.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from aahcrawler.derived_index import DerivedIndex, Source, coverage, segment_members, segment_sources
 from aahcrawler.frontier.redis.url_records import fingerprint
 from aahcrawler.layout import INDEXES, REFUSAL_LOG, REFUSALS_INDEX, REFUSED
-from aahcrawler.refusals import Begin, Entry, Failed, Page
+from aahcrawler.refusals import Entry, Failed, LogHeader, PageRefusals
 from aahcrawler.report.reason_words import CountedReason, Reason, counted, worded, worded_failure
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.page_list import list_place
@@ -86,7 +86,7 @@ class WantedRefusals:
 
 
 class RefusalsIndex(DerivedIndex[bytes]):
-    """The index of what a crawl of a folder, by its number, has refused and failed to fetch."""
+    """The index of the refusals and failures of one crawl of a folder, given by its number."""
 
     schema: ClassVar = _TABLES
     version: ClassVar = 3
@@ -98,11 +98,11 @@ class RefusalsIndex(DerivedIndex[bytes]):
 
     @property
     def edition(self) -> int:
-        """The index of another crawl is made anew."""
+        """The crawl's number; the index of another crawl is rebuilt."""
         return self.version * _MAX_CRAWLS + self._crawl
 
     def sources(self) -> Iterator[Source]:
-        """Find the segments of the log, those of other crawls among them."""
+        """Yield the segments of the log, including those of other crawls."""
         return segment_sources(self._log, REFUSAL_LOG)
 
     def entries(self, source: Source, begin: int) -> Iterator[tuple[bytes, int]]:
@@ -110,15 +110,15 @@ class RefusalsIndex(DerivedIndex[bytes]):
         return segment_members(source, begin)
 
     def begin(self) -> None:
-        """Forget the numbers of reasons and sites."""
+        """Clear the cached numbers of reasons and sites."""
         self._ids: dict[tuple[str, str], int] = {}
         self._own = {segment for (segment,) in self.base.execute("SELECT segment FROM own")}
 
     def put(self, entry: bytes, source: int, place: int) -> None:
-        """Take in pages and failures; raise ``ValueError`` for a line that is no entry."""
+        """Add a page or a failure; raise ``ValueError`` for a line that is no entry."""
         lines = entry.splitlines()
         try:
-            if place == 0 and Begin.model_validate_json(lines.pop(0)).crawl == self._crawl:
+            if place == 0 and LogHeader.model_validate_json(lines.pop(0)).crawl == self._crawl:
                 self.base.execute("INSERT INTO own VALUES (?)", (source,))
                 self._own.add(source)
             entries = [Entry.validate_json(line) for line in lines] if source in self._own else []
@@ -164,7 +164,7 @@ class RefusalsIndex(DerivedIndex[bytes]):
             (entry.failed, _mark(entry.failed), reason, site, entry.kind, entry.via),
         )
 
-    def _take_page(self, entry: Page) -> None:
+    def _take_page(self, entry: PageRefusals) -> None:
         page = self.base.execute("INSERT INTO page (url) VALUES (?)", (entry.via,)).lastrowid
         for reason, links in entry.refused.items():
             number = self._reason(reason)
@@ -228,7 +228,7 @@ class FailedUrl(Shown):
 
 
 class Coverage(Shown):
-    """How much of the log was read so far, in bytes; the rest is read when it is asked again."""
+    """How many bytes of the log have been read; further requests read the rest."""
 
     read: int
     of: int

@@ -1,4 +1,4 @@
-"""What searches are answered, over all crawls of a service: by its JSON interface, and on the cockpit's page."""
+"""Searches over all crawls of a service, for the JSON interface and the cockpit."""
 
 import csv
 import io
@@ -50,7 +50,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SearchableCrawls:
-    """The indexes of crawls as they are now, with the crawls' ids; ``notes`` tell of those that are not whole."""
+    """The open search indexes of crawls with the crawls' ids; ``notes`` name indexes that are incomplete."""
 
     folders: Sequence[OpenFolder]
     ids: dict[Path, str]
@@ -58,17 +58,14 @@ class SearchableCrawls:
 
 
 class SearchIndexes:
-    """The indexes of a service's crawls, each built by a thread of its own, which ends when it has caught up.
-
-    May be used by several threads at once.
-    """
+    """The search indexes of a service's crawls. A thread for each brings it up to date and then ends. Thread-safe."""
 
     def __init__(self) -> None:
         self._keepers: dict[Path, _Keeper] = {}
         self._lock = threading.Lock()
 
     def opened(self, crawls: Iterable[Crawl]) -> SearchableCrawls:
-        """Return the indexes of crawls; they catch up meanwhile. Those whose files are elsewhere are left out."""
+        """Return the indexes of crawls, and start updating them; crawls without a folder here are left out."""
         folders, ids, notes = list[OpenFolder](), dict[Path, str](), list[str]()
         for crawl in crawls:
             if crawl.folder is None:
@@ -131,7 +128,7 @@ class _Keeper:
         self._sound_until = 0.0
 
     def refresh(self) -> bool:
-        """Have the index catch up where it is behind, wait a moment for it, and return whether it has."""
+        """Start updating an outdated index, wait a moment for it, and return whether it is up to date."""
         if time.monotonic() < self._sound_until:
             return True
         if self._is_sound():

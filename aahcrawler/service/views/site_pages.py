@@ -126,14 +126,14 @@ def site_page(reach: CrawlRegistry, crawl: Crawl, name: str) -> SitePage:
 
 
 def wait_of(frontier: RedisControl, crawl: Crawl, name: str) -> str:
-    """Say what a site waits for, empty where it is its turn as soon as it is the best."""
+    """Return in words what a site waits for; empty if it is fetched from as soon as its URL is the best."""
     standing = frontier.standings([name]).get(name)
     return _waits(frontier, crawl).of(name, standing) if standing is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """What may keep a crawl from fetching from a site."""
+    """What may keep a crawl from fetching from a site: settings, pauses, limits and rules."""
 
     settings: FrontierSettings
     is_paused: bool
@@ -142,7 +142,7 @@ class _Waits:
     book: RuleBook
 
     def of(self, name: str, standing: Standing) -> str:
-        """Say what a site waits for."""
+        """Return in words what a site waits for."""
         return next(self._of(name, standing), "")
 
     def _of(self, name: str, standing: Standing) -> Iterator[str]:
@@ -268,9 +268,9 @@ class _Count:
 
 
 class HostCounts:
-    """Keeps the hosts of folders, which are counted anew once their indexes have grown, but not all the time.
+    """Caches the hosts of folders. They are counted again once the indexes have grown, but not all the time.
 
-    A count takes as long as there are captures. It may be used by several threads at once.
+    Thread-safe. A count takes time in proportion to the captures.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -278,7 +278,7 @@ class HostCounts:
         self._kept: OrderedDict[Path, _Count] = OrderedDict()
 
     def of(self, asked: Asked) -> HostsView:
-        """Return the hosts of a folder; while its crawl goes on, as they were up to fifty counts' time ago."""
+        """Return the hosts of a folder; while its crawl runs, up to fifty times the duration of a count old."""
         with self._lock:
             found, now = self._kept.get(asked.folder), self._clock()
         if found is not None and now - found.at < (

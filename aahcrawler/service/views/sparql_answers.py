@@ -1,4 +1,4 @@
-"""Answers SPARQL over the store of a crawl, in bounded time, and has a crawl loaded into its store."""
+"""SPARQL queries over the store of a crawl, in bounded time, and loading a crawl into its store."""
 
 import json
 import os
@@ -61,9 +61,9 @@ class _Loading:
 
 @dataclass(slots=True)
 class SparqlProcess:
-    """Asks the stores of crawls one query after another, in a process that is ended where one takes too long.
+    """Queries the stores of crawls one at a time, in a process that is killed if a query takes too long. Thread-safe.
 
-    ``seconds``, ``rows`` and ``size`` (in bytes) bound an answer. May be used by several threads at once.
+    ``seconds``, ``rows`` and ``size`` (in bytes) limit a result.
     """
 
     seconds: float = SECONDS
@@ -120,7 +120,7 @@ class SparqlProcess:
         )
 
     def close(self) -> None:
-        """End the processes; what a loading had brought in stays."""
+        """Kill the processes; what was loaded so far is kept."""
         with self._turn:
             self._end()
         with self._loading:
@@ -139,7 +139,7 @@ class SparqlProcess:
             loading.output.close()
 
     def _answer(self, store: Path, query: str) -> tuple[str, bytes]:
-        """Return what the process answers: a word for what went wrong, empty for nothing, and the body."""
+        """Return the response of the process: a word for the error, empty for none, and the body."""
         if self._process is None or self._process.poll() is not None:
             self._end()
             command = [sys.executable, "-m", "aahcrawler.service.views.sparql_process"]
@@ -173,7 +173,10 @@ def _folder(crawl: Crawl) -> Path:
 
 
 def _exchanged(process: subprocess.Popen[bytes], request: bytes, end: float) -> tuple[str, bytes]:
-    """Send a request and return the answer. Raise ``TimeoutError``, ``OSError``, and ``ValueError`` at a sudden end."""
+    """Send a request and return the response.
+
+    Raise ``TimeoutError``, ``OSError``, and ``ValueError`` if it breaks off.
+    """
     if process.stdin is None or process.stdout is None:
         raise ValueError("the process has no pipes")
     process.stdin.write(request)

@@ -1,10 +1,10 @@
-"""Answers SPARQL in a process of its own, which can be ended: a query may take any time and any memory.
+"""Answer SPARQL queries in a process that can be killed, since a query may take any time and any memory.
 
     python -m aahcrawler.service.views.sparql_process
 
-Each line of the input is a request in JSON: ``store`` (the folder of a store), ``query``, ``rows`` and ``bytes`` (how
-many an answer may have). Each answer is a line of JSON, ``fault`` (empty, or a word for what went wrong) and ``size``,
-and so many bytes: SPARQL results in JSON, or words on the fault.
+Each line of the input is a request in JSON: ``store`` (the folder of a store), ``query``, and the limits ``rows`` and
+``bytes``. A response is a line of JSON with ``fault`` (a word for the error, or empty) and ``size``, followed by so
+many bytes: SPARQL results in JSON, or a message on the error.
 """
 
 import io
@@ -36,7 +36,7 @@ class _Request:
 
 
 class _Bounded(io.StringIO):
-    """A text that raises ``OverflowError`` where it has more characters than an answer may have."""
+    """A text buffer that raises ``OverflowError`` beyond the size limit of a response."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def answer_all(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _answered(request: _Request) -> tuple[str, str]:
-    """Return a word for what went wrong, empty for nothing, and the answer."""
+    """Return a word for the error, empty for none, and the response."""
     try:
         with reading(request.store) as store:
             out = _Bounded(request.bytes)

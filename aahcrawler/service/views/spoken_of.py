@@ -1,4 +1,4 @@
-"""Shows what the objects of a crawl speak of: topics, organisations, places, events, and each of them by itself."""
+"""What the objects of a crawl speak of: topics, organisations, places, events, and details on each."""
 
 import sqlite3
 from collections import Counter
@@ -50,10 +50,10 @@ _UNDATED: Final = ""
 
 
 class SpokenOf(BaseModel):
-    """Something that objects speak of: ``of`` is its IRI, or its label where it has none.
+    """Something that objects speak of. ``of`` is its IRI, or its label if it has no IRI.
 
-    ``objects`` counts those that do, ``times`` how often. ``months`` counts the objects by month of publication, or by
-    year where no month is known, those without a date under the empty name; ``terms`` are those of a topic.
+    ``objects`` counts those objects, ``times`` the annotations. ``months`` counts the objects by month of publication,
+    or by year if no month is known; undated ones have the empty name. ``terms`` are those of a topic.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -165,7 +165,7 @@ class TimeSpan:
         return bool(self.since or self.until)
 
     def has(self, date: str) -> bool:
-        """Return whether a date lies within; one that is less exact than an end does where all of it may be before.
+        """Return whether a date lies within; a date less exact than an end counts only if all of it does.
 
         >>> TimeSpan("2012-03", "2012").has("2012-12-31T10:00:00Z"), TimeSpan("2012-03").has("2012")
         (True, False)
@@ -180,7 +180,7 @@ ALL_TIMES: Final = TimeSpan()
 
 @dataclass(frozen=True, slots=True)
 class Enriched:
-    """The annotations of a crawl and its objects' dates, as they are asked within one request."""
+    """The annotations of a crawl with its objects' dates, open for one request."""
 
     base: sqlite3.Connection
     annotations: Annotations
@@ -221,7 +221,7 @@ _MONTHS: Final = frozenset(f"{number:02}" for number in range(1, 13))
 
 
 def is_enriched(crawl: Crawl) -> bool:
-    """Return whether anything was ever said of a crawl's objects."""
+    """Return whether a crawl has any annotations."""
     return crawl.folder is not None and (crawl.folder / ANNOTATIONS).is_dir()
 
 
@@ -349,7 +349,7 @@ def table_of_one(
 
 
 def check_has_page(kind: About, settings: AnnotationSettings) -> None:
-    """Raise ``ProblemError`` where what annotations of a kind mean has no page."""
+    """Raise ``ProblemError`` unless things of this kind have pages of their own."""
     if not settings.has_page(kind):
         is_perhaps_one = kind in (About.PERSON, About.NAME)
         why = "no pages are made about people, unless the institution turns them on" if is_perhaps_one else kind

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from aahcrawler.crawls import running_process, started
+from aahcrawler.crawls import last_start, running_process
 from aahcrawler.frontier.redis.registry import RedisRegistry
 from aahcrawler.frontier.registry import CrawlState
 from aahcrawler.frontier.server.embedded import EmbeddedServer
@@ -296,7 +296,7 @@ def test_a_crawl_that_somebody_started_is_stopped_as_by_ctrl_c(tmp_path: Path) -
         with command("crawl", path) as crawler:
             crawler.until(lambda: len(made.site.asked) > 3)
             crawler.until(made.runs)
-            found = started(made.folder)
+            found = last_start(made.folder)
             assert found is not None
             assert found.file == path
             assert made.done("POST", "/stop")["pid"] == found.pid

@@ -1,4 +1,4 @@
-"""What the studio shows of an element that somebody chose: what it is, what it could be, and rules that find it."""
+"""The element that somebody chose in the studio: what it is, what it could be, and rules that find it."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -47,7 +47,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class MarkedView:
-    """An element that rules have to find, or must not find: on which page, in words, and how its text begins."""
+    """An element that rules must find, or must not find: its page, its description, and the beginning of its text."""
 
     place: Chosen
     words: str
@@ -193,7 +193,7 @@ class ChosenElement:
     # What is wanted, and what finds it
 
     def settled(self) -> Choice:
-        """Return the choice with the element that is probably meant as right, where none is said to be right yet."""
+        """Return the choice; if nothing is marked right yet, the element that is probably meant is marked so."""
         element, purpose = self.element, self.choice.purpose
         if self.choice.right or element is None or purpose is None or purpose not in ROLES:
             return self.choice
@@ -206,7 +206,7 @@ class ChosenElement:
         return self.choice.but(right=((self.page.record, number),))
 
     def another(self) -> MarkedView | None:
-        """Return the element chosen last where it is neither right nor wrong yet, though others are; None elsewhere."""
+        """Return the element chosen last if others are marked right or wrong and it is not; else None."""
         number, element = self.choice.element, self.element
         if number is None or element is None or not self.choice.right:
             return None
@@ -220,7 +220,7 @@ class ChosenElement:
         return tuple(_told(place, mark.element) for place, mark in self._marks(places))
 
     def suggestions(self) -> tuple[Suggestion, ...]:
-        """Return rules that find what is right and nothing that is wrong, from robust to brittle."""
+        """Return rules that find everything marked right and nothing marked wrong, from robust to brittle."""
         wanted = self.wanted()
         if wanted is None:
             return ()
@@ -230,7 +230,7 @@ class ChosenElement:
         return tuple(each for each in found if not (is_element and each.expression.attribute))
 
     def wanted(self) -> WantedMarks | None:
-        """Return what a rule is wanted for; None where nothing is said to be right."""
+        """Return the marks that a rule has to satisfy; None if nothing is marked right."""
         purpose = self.choice.purpose
         right = tuple(mark for _, mark in self._marks(self.choice.right))
         if purpose is None or purpose not in ROLES or not right:
@@ -246,7 +246,7 @@ class ChosenElement:
         )
 
     def values(self, expression: Expression, *, of_page: bool) -> tuple[PageValues, ...]:
-        """Return what a rule reads as the field on twenty pages; none for what is no field."""
+        """Return the values that a rule reads as the field on twenty pages; empty if the choice is no field."""
         wanted = self.wanted()
         if wanted is None or wanted.role is not Role.FIELD:
             return ()
@@ -290,7 +290,7 @@ class ChosenElement:
 
 
 def told_expression(text: str) -> Expression:
-    """Return the expression that an address or a form says. Raise ``ProblemError`` for anything else."""
+    """Parse an expression in an address or a form. Raise ``ProblemError`` for anything else."""
     try:
         said = json.loads(text)
         if not isinstance(said, dict) or not said or not _KEYS.issuperset(said):
@@ -303,7 +303,7 @@ def told_expression(text: str) -> Expression:
 
 
 def written_expression(expression: Expression) -> str:
-    """Return an expression as addresses and forms say it."""
+    """Return an expression as addresses and forms contain it."""
     return json.dumps(expression.attributes())
 
 

@@ -1,4 +1,4 @@
-"""The parts of an entry in plain words, for people who know what stands on a page and not how files say it."""
+"""The parts of an entry in plain words, for people who know what is on a page but not the format of entries."""
 
 import re
 import textwrap
@@ -98,7 +98,7 @@ def said_of(part: Part, parts: EntryParts) -> PartWords:
 
 
 def short(part: Part, parts: EntryParts) -> str:
-    """Return what the label of an element says that a part matches: ``title``, ``post``, ``sign of thread``."""
+    """Return the label of an element that a part matches: ``title``, ``post``, ``sign of thread``."""
     extract, field, level = (parts.around(part, tag) for tag in ("extract", "field", "level"))
     if part.tag == "field" or (field is not None and part.tag == "select"):
         return _field_name(part if part.tag == "field" else field)
@@ -137,7 +137,7 @@ def expression_of(part: Part) -> str:
 
 
 def is_container(part: Part) -> bool:
-    """Return whether a part is there for the parts in it."""
+    """Return whether a part only groups the parts in it."""
     return part.tag in _CONTAINERS
 
 
@@ -203,7 +203,7 @@ def _address_of(part: Part) -> str:
 
 
 def _rest(part: Part) -> str:
-    """Return what the file says of a part that has no words of its own."""
+    """Return the attributes of a part that have no words of their own."""
     held = {"css", "xpath", "cite", "name"}
     given = [f"{name}: {value}" for name, value in part.element.attrib.items() if str(name) not in held]
     text = (part.element.text or "").strip()

@@ -1,4 +1,4 @@
-"""What somebody has chosen on pages of a work, and the changes of the entry that keep it."""
+"""What somebody chose on a work's pages, and the changes to the entry that store it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ class Purpose(StrEnum):
 
 
 class Changes(TypedDict, total=False):
-    """What another choice has instead."""
+    """The fields of a choice, for ``Choice.but``."""
 
     element: int | None
     purpose: Purpose | None
@@ -62,10 +62,10 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An element of the page that is open, what it is for, and the elements that rules have to find or must not find.
+    """The chosen element of the open page, its purpose, and the elements that rules must find or must not find.
 
-    ``level``, ``action`` and ``field`` say for what it is; empty where the purpose needs none, or none is said yet.
-    ``expression`` is the suggestion whose values are looked at.
+    ``level``, ``action`` and ``field`` name what the element is for; each is empty if the purpose needs none, or if it
+    is not chosen yet. ``expression`` is the suggestion whose values are shown.
     """
 
     element: int | None = None
@@ -79,7 +79,7 @@ class Choice:
 
     @classmethod
     def of(cls, asked: QueryParams) -> "Choice":
-        """Return what an address says; what makes no sense is passed over."""
+        """Parse the choice in an address; invalid parts are ignored."""
         element, purpose = asked.get("element", ""), asked.get("as", "")
         return cls(
             int(element) if re.fullmatch("[0-9]{1,7}", element) else None,
@@ -93,12 +93,12 @@ class Choice:
         )
 
     def but(self, **changes: Unpack[Changes]) -> "Choice":
-        """Return the choice with something else instead."""
+        """Return the choice with some fields changed."""
         return replace(self, **changes)
 
     @property
     def query(self) -> str:
-        """What an address says of the choice, as the part behind the question mark."""
+        """The query that contains the choice, with its question mark."""
         return urlencode(self.fields)
 
     @property
@@ -118,7 +118,7 @@ class Choice:
 
     @property
     def carried(self) -> str:
-        """The query without the element: what holds on when another one is chosen."""
+        """The query without the element: what remains when another element is chosen."""
         return self.but(element=None, expression="").query
 
 
@@ -133,10 +133,10 @@ def _chosen(said: list[str]) -> tuple[Chosen, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule to be kept, and whether it takes the place of those there are.
+    """A rule to store, and whether it replaces existing ones.
 
-    ``page`` says that a field stands once on its page. ``strength`` is that of a sign, ``group`` has the addresses that
-    a link of it leads to.
+    ``page`` says that a field occurs once on its page. ``strength`` is that of a sign; ``group`` contains the addresses
+    to which the rule's link leads.
     """
 
     expression: Expression
@@ -147,7 +147,10 @@ class Rule:
 
 
 def changes_for_rule(text: EntryText, choice: Choice, rule: Rule) -> Made:
-    """Return the changes that keep a rule for what a choice is for. Raise ``EditError`` where it has no place."""
+    """Return the edits that store a rule for a choice's purpose.
+
+    Raise ``EditError`` if the entry has no place for it.
+    """
     keep = _KEEP.get(choice.purpose) if choice.purpose is not None else None
     if keep is None:
         raise EditError("say first what the element is to be")
@@ -215,7 +218,7 @@ _KEEP: Final[Mapping[Purpose, Callable[[EntryText, Choice, Rule], Made]]] = {
 
 
 def _replaced(text: EntryText, there: tuple[Part, ...], expression: Expression) -> Made:
-    """Put an expression in the place of the first of some parts, and remove the others."""
+    """Put an expression in place of the first of some parts, and remove the others."""
     if not there:
         raise EditError("there is nothing that it could take the place of; keep it besides what there is")
     edits: list[Edit] = []

@@ -1,4 +1,4 @@
-"""Begin an entry: the groups of alike addresses of a site, which of them hold content, and a draft made of them."""
+"""Begin an entry: a site's groups of similar addresses, which of them hold content, and a draft made from them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ _CONTENT, _LIST, _AVOID = "content", "list", "avoid"
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """What somebody wants a draft of: its name and kind, and the groups of addresses by what they are for."""
+    """What a draft is to be made from: name and kind, and the groups of addresses by purpose."""
 
     name: str
     kind: str

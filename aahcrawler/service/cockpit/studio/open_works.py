@@ -40,14 +40,14 @@ _KEPT_COUNTS: Final = 30
 
 
 class LoadedKnowledge:
-    """Keeps what was loaded last. It may be used by several threads at once, one of which loads."""
+    """Caches the knowledge base that was loaded last. Thread-safe; only one thread loads at a time."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._kept: tuple[Seen, KnowledgeBase] | None = None
 
     def of(self, folders: Sequence[Path]) -> KnowledgeBase:
-        """Return the knowledge base of some folders. Raise ``LoadError`` for mistakes in it."""
+        """Return the knowledge base in some folders. Raise ``LoadError`` if it has mistakes."""
         with self._lock:
             now = files_state(folders)
             if self._kept is None or self._kept[0] != now:
@@ -57,14 +57,14 @@ class LoadedKnowledge:
 
 
 def files_state(folders: Sequence[Path]) -> Seen:
-    """Return the files of some folders as they are now; another value once one of them is changed."""
+    """Return a value that changes whenever a file in these folders does."""
     told = ((file, file.stat()) for file in files_of(folders) if file.is_file())
     return tuple((file, found.st_ino, found.st_size, found.st_mtime_ns) for file, found in told)
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is wrong with the text of an entry: the line, from 1, and what to do; 0 where it is of no line."""
+    """A mistake in the text of an entry: its line, from 1, or 0 for none, and what to do."""
 
     line: int
     said: str
@@ -72,7 +72,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class OpenDraft:
-    """A work at one moment, with the application that its text makes; None where there are ``mistakes``."""
+    """A work at one moment, with the application that its text defines; None if there are ``mistakes``."""
 
     name: str
     state: DraftState
@@ -83,7 +83,7 @@ class OpenDraft:
 
     @property
     def seen(self) -> str:
-        """What forms say of the state that they were made for: the number of the last step, and of which work."""
+        """The state for which forms are made: the number of the last step, and the mark of the work."""
         return f"{self.state.revision}-{self.state.origin.mark}"
 
     @cached_property
@@ -102,7 +102,10 @@ class OpenDrafts:
     """Opens works. It may be used by several threads at once."""
 
     def __init__(self, knowledge: Callable[[], KnowledgeFolders]) -> None:
-        """``knowledge`` returns the folders of the knowledge base; works are in that of one's own entries."""
+        """Take ``knowledge``, which returns the folders of the knowledge base.
+
+        Works are stored in the folder of own entries.
+        """
         self._knowledge, self._lock = knowledge, Lock()
         self._loaded: OrderedDict[str, Application | tuple[Mistake, ...]] = OrderedDict()
         self._examining = BoundedSemaphore(MAX_EXAMINED)
@@ -186,7 +189,7 @@ def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """On how many pages each part matches, by place; ``of`` pages of the host were looked at."""
+    """On how many of ``of`` pages of a host each part of an entry matches, by place."""
 
     host: str
     of: int
@@ -203,7 +206,7 @@ class DraftChecker:
         self._counted: OrderedDict[tuple[str, str], Counted] = OrderedDict()
 
     def checked(self, name: str) -> Progress:
-        """Return the check of a work, which is begun anew where the work has changed. Raise ``WorkError``."""
+        """Return the check of a work, started anew if the work has changed. Raise ``WorkError``."""
         with self._lock:
             found = self._checks.get(name)
             if found is None:
@@ -268,7 +271,7 @@ def _counted(work: OpenDraft, sample: PageSample) -> Counted:
 
 
 def _spread(sample: PageSample) -> Iterator[SampledPage]:
-    """Yield some pages of each group, one of each at a time."""
+    """Yield pages of a sample, taking turns between the groups."""
     rounds = max((len(group.drawn) for group in sample.groups), default=0)
     order = (group.drawn[n] for n in range(rounds) for group in sample.groups if n < len(group.drawn))
     for number, captured in enumerate(order):

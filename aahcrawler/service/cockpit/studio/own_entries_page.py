@@ -1,4 +1,4 @@
-"""Entries of one's own: who changed what when, and one file to be passed on, or taken in from others."""
+"""Pages on one's own entries: their history, and exchanging them with others as files."""
 
 import secrets
 import tempfile
@@ -104,7 +104,7 @@ def _packed(desk: StudioService, name: str, who: str, form: Form) -> bytes:
 
 
 class ProposalView(Shown):
-    """An entry of a file that was looked at and tried: why it cannot be taken in, and what would change."""
+    """An uploaded entry after its trial: why it cannot be imported, or what it would change."""
 
     to: str
     token: str
@@ -118,14 +118,14 @@ class ProposalView(Shown):
 
 
 class Proposals:
-    """Keeps what was proposed until it is taken in. It may be used by several threads at once."""
+    """Keeps proposals until they are imported. Thread-safe."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, Proposal] = OrderedDict()
         self._lock = Lock()
 
     def keep(self, proposal: Proposal) -> str:
-        """Return the value by which a proposal is found again."""
+        """Store a proposal; return the token by which it is found again."""
         token = secrets.token_urlsafe(12)
         with self._lock:
             self._kept[token] = proposal
@@ -134,7 +134,7 @@ class Proposals:
         return token
 
     def taken(self, token: str) -> Proposal:
-        """Return a proposal, once. Raise ``ProblemError`` where there is none."""
+        """Remove and return a proposal. Raise ``ProblemError`` if there is none."""
         with self._lock:
             found = self._kept.pop(token, None)
         if found is None:

@@ -60,7 +60,7 @@ _VALUES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """A part of the entry on a page: in words, how it is marked, what it matches, and some of the values."""
+    """A part of the entry on a page: in words, the kind of its marks, what it matches, and sample values."""
 
     said: PartWords
     kind: MarkKind | None
@@ -70,7 +70,7 @@ class PartRow:
 
 @dataclass(frozen=True, slots=True)
 class LinkRow:
-    """Links of a page that share a fate: what becomes of them, how many there are, and some by their numbers."""
+    """Links of a page with the same fate: the fate, how many there are, and examples by element number."""
 
     said: str
     fate: str
@@ -119,7 +119,7 @@ def group_words(group: SiteGroup | AddressGroup) -> str:
 
 
 def level_of(work: OpenDraft, group: SiteGroup) -> str:
-    """Return the level whose addresses a group has, as far as its examples show; empty where there is none."""
+    """Return the level whose addresses a group's examples have; empty if there is none."""
     if work.application is None:
         return ""
     levels = (work.application.level_of(ParsedUrl.parse(each.url)) for each in group.examples)
@@ -138,13 +138,13 @@ def page_address(page: OpenPage, query: str = "") -> str:
 
 
 class _PageViews:
-    """Makes the values that templates of pages show."""
+    """Builds the values for the templates of pages."""
 
     def __init__(self, site: Site, desk: StudioService) -> None:
         self._site, self._desk = site, desk
 
     def page(self, page: OpenPage, choice: Choice) -> dict[str, object]:
-        """Return what the page of a page shows."""
+        """Return the values for a page of a work."""
         rows, links = self._rows(page), self._links(page)
         matching = [row for row in rows if row.match.found or row.match.holds]
         order = [each.record for each in page.sample.pages]
@@ -167,7 +167,7 @@ class _PageViews:
         }
 
     def chosen(self, page: OpenPage, choice: Choice) -> dict[str, object]:
-        """Return what the part of a page shows that is about the chosen element."""
+        """Return the values for the part of the page on the chosen element."""
         made = ChosenElement(page, choice, self._desk.software)
         settled = made.settled()
         made = ChosenElement(page, settled, self._desk.software)
@@ -320,7 +320,7 @@ def kept_page_routes(site: Site, desk: StudioService, jobs: StudioJobs) -> APIRo
 
 
 def manners_of(crawl: Crawl) -> Manners:
-    """Return how a crawl fetches. Raise ``ProblemError`` where its definition is not there to say so."""
+    """Return the politeness settings of a crawl. Raise ``ProblemError`` if its definition is not here."""
     if crawl.folder is None:
         raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder, which says how it fetches")
     try:

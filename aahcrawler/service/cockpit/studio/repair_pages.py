@@ -1,4 +1,4 @@
-"""Learned repairs: rules that a crawl found in the place of others that failed, beside these, on real pages."""
+"""Learned repairs: the rules that a crawl found to replace failed ones, compared on real pages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """An object or link as one of two readings has it: a name, and values with whether the other one has the same."""
+    """An object or link in one of two readings: its name, and its values with whether the other reading has them."""
 
     name: str
     is_alone: bool
@@ -127,7 +127,7 @@ class RepairViews:
         self._site, self._desk, self._knowledge = site, desk, LoadedKnowledge()
 
     def all(self, crawl: Crawl) -> tuple[tuple[Repair, ...], tuple[str, ...]]:
-        """Return the repairs of a crawl, those that wait first, and what cannot be read of them."""
+        """Return the repairs of a crawl, undecided ones first, and messages on those that cannot be read."""
         if crawl.folder is None:
             raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
         try:
@@ -143,7 +143,7 @@ class RepairViews:
         return found
 
     def shown(self, crawl: Crawl, repair: Repair, written: Mapping[str, str], number: int) -> dict[str, object]:
-        """Return what the page of a repair shows, read with the rules that somebody wrote instead."""
+        """Return the values for a repair's page, read with the expressions in ``written`` in place of learned ones."""
         wrong, read = "", repair
         try:
             read = edited(repair, edits_of(repair, written))
@@ -206,7 +206,7 @@ def rules_of(repair: Repair, read: Repair) -> Iterator[Rule]:
 
 
 def sides(own: Found, other: Found) -> tuple[Side, ...]:
-    """Return what one reading found, beside another one."""
+    """Return what one reading found, compared with another reading."""
     others = {each.row.iri: each.row for each in other.objects}
     found = []
     for each in own.objects[:MAX_VALUES]:
@@ -232,6 +232,6 @@ def _marks(both: Both, found: Found) -> Iterator[Mark]:
 
 
 def _written(form: Form) -> Mapping[str, str]:
-    """Return what a form puts in the place of learned expressions, by their places."""
+    """Return the expressions in a form that replace learned ones, by place."""
     sent: Sequence[tuple[str, str]] = [*form.fields.items()]
     return {name.removeprefix(_EDITED): value.strip() for name, value in sent if name.startswith(_EDITED)}

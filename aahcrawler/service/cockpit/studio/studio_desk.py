@@ -1,4 +1,4 @@
-"""The desk of the studio: what its pages share, and the pages that lie on it while an entry is mended by them."""
+"""What the studio's pages share, and the captured pages on which an entry is edited."""
 
 import os
 import time
@@ -170,11 +170,11 @@ class SampleCache:
         self._drawing = Lock()
 
     def sample(self, crawl: Crawl, host: str) -> PageSample:
-        """Return the sample of a host. Raise ``ProblemError`` where the crawl has no page of it."""
+        """Return the sample of a host. Raise ``ProblemError`` if the crawl has no page of it."""
         return self._shelved(crawl, host).sample
 
     def sample_around(self, crawl: Crawl, host: str) -> PageSample:
-        """Return the sample of a host, one without pages where the crawl has none of it."""
+        """Return the sample of a host, an empty one if the crawl has no page of it."""
         return self._shelved(crawl, host, may_be_empty=True).sample
 
     def groups(self, crawl: Crawl, host: str) -> tuple[SiteGroup, ...]:
@@ -236,7 +236,7 @@ class SampleCache:
 
 @dataclass(frozen=True)
 class OpenPage:
-    """A page that lies on the desk: its sample, itself, and the work that it is looked at for."""
+    """A page opened in the studio: its sample, the page, and the work for which it is open."""
 
     crawl: Crawl
     work: OpenDraft
@@ -316,7 +316,7 @@ class StudioService:
         return sample, sample.captured(long_record(record))
 
     def _own(self, crawl: Crawl, work: OpenDraft, record: str) -> tuple[PageSample, CapturedPage | None]:
-        """Return a page that a work has itself, taken into the sample of its host."""
+        """Return a page that the work itself has, added to the sample of its host."""
         name = record.removeprefix(OF_WORK)
         try:
             page = self.works.work(work.name).page(name).page
@@ -343,17 +343,17 @@ class StudioService:
         return self.site.marked.issue(made)
 
     def pages_of(self, work: OpenDraft) -> Iterator[tuple[str, str]]:
-        """Yield the records of the pages that a work has itself, with their names."""
+        """Yield record and name of the pages that a work itself has."""
         return ((f"{OF_WORK}{name}", name) for name in sorted(work.state.pages))
 
 
 def long_record(record: str) -> str:
-    """Return the id of a record for that which addresses have."""
+    """Return the full id of a record, given its short form in addresses."""
     return record if record.startswith(OF_WORK) else f"{RECORD}{record.removeprefix(RECORD)}"
 
 
 def short_record(record: str) -> str:
-    """Return a record as addresses have it."""
+    """Return the short form of a record's id, as addresses have it."""
     return record.removeprefix(RECORD)
 
 
@@ -372,7 +372,7 @@ _TOLD: Final[TypeAdapter[Read | PageChanged | Summary]] = TypeAdapter(
 
 
 class Done(Shown):
-    """What came of a job: what is to be said, and the page that it leads to."""
+    """The outcome of a job: a message, and the page to go to."""
 
     to: str
     text: str
@@ -388,7 +388,7 @@ class Done(Shown):
 
 @dataclass(frozen=True, slots=True)
 class StudioJobs:
-    """Begins jobs of the studio, and leads to what comes of them."""
+    """Begins jobs of the studio, and redirects to their outcomes."""
 
     site: Site
 
@@ -409,7 +409,7 @@ class StudioJobs:
         return jobs.begin(Task(f"studio: {kind}", crawl.id, session.caller.name), noted)
 
     def led(self, session: Session, crawl: Crawl, job: JobView) -> Response:
-        """Return the way on: to what came of a job, or to the page that waits for it."""
+        """Redirect to the outcome of a job, or to the page that waits for it."""
         jobs = self.site.instruments.helm.jobs
         now = jobs.wait(crawl.id, job.id, _PATIENCE)
         if now.state is JobState.DONE and isinstance(now.result, Done):
@@ -417,7 +417,7 @@ class StudioJobs:
         return then(session, address("crawls", crawl.id, "studio", "jobs", job.id))
 
     def now(self, crawl: Crawl, name: str) -> JobView:
-        """Return a job as it is in a moment. Raise ``ProblemError`` where there is none."""
+        """Return a job, after waiting a moment for its end. Raise ``ProblemError`` if there is none."""
         jobs = self.site.instruments.helm.jobs
         job = jobs.job(crawl.id, name)
         return jobs.wait(crawl.id, name, _MOMENT) if job.state in UNDER_WAY else job
@@ -444,7 +444,7 @@ def routes(site: Site, jobs: StudioJobs) -> APIRouter:
 
 
 class TrialDone(Shown):
-    """What an entry would change on an archive; ``pages`` are those with the weightiest changes."""
+    """What an entry would change in an archive; ``pages`` are those with the weightiest changes."""
 
     to: str
     host: str
@@ -502,7 +502,7 @@ def _begun(crawl: Folder, host: str, stage: Staged) -> ReportingProcess:
 
 
 def _told(process: ReportingProcess, progress: Progress) -> Iterator[PageChanged | Summary]:
-    """Yield what a trial tells, and say how far it is."""
+    """Yield the reports of a trial, and update its progress."""
     for told in process.told():
         result = _TOLD.validate_python(told)
         if isinstance(result, Read):

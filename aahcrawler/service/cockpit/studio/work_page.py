@@ -1,4 +1,4 @@
-"""The page of a work: its parts in plain words, doubts, checks, and what is done to it."""
+"""The page of a work: its parts in plain words, its doubts and checks, and acts on it."""
 
 import re
 from collections.abc import Callable
@@ -42,7 +42,7 @@ _PATIENCE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class PartNode:
-    """A part in the tree of a work: in words, with the guess it rests on, and the parts in it."""
+    """A part in the tree of a work: in words, the guess on which it rests, and its child parts."""
 
     part: Part
     said: PartWords
@@ -98,7 +98,7 @@ def routes(site: Site, desk: StudioService, checks: DraftChecker) -> APIRouter:
 
 
 def checked(checks: DraftChecker, name: str) -> dict[str, object]:
-    """Return what is known about whether a work is right."""
+    """Return the values that show the checks of a work."""
     try:
         progress = checks.checked(name)
     except DraftEditError as error:
@@ -146,7 +146,10 @@ def counts(desk: StudioService, checks: DraftChecker, crawl: Crawl, work: OpenDr
 
 
 def likely_host(desk: StudioService, crawl: Crawl, work: OpenDraft) -> str:
-    """Return the host that a work is probably about: recognised as it, of a page kept with it, or named in its text."""
+    """Return the host that a work is probably about.
+
+    It is a host recognised as the work's application, that of a saved page, or one named in the text.
+    """
     hosts = desk.hosts(crawl).hosts
     named = sorted(hosts, key=lambda each: -each.applications.get(work.title, 0))
     if named and named[0].applications.get(work.title):
@@ -170,10 +173,10 @@ class DraftChanges:
     desk: StudioService
 
     def changed(self, session: Session, work: str, form: Form, make: Callable[[EntryText], Made]) -> Said:
-        """Change a work as somebody saw it; return what is told of it.
+        """Edit a work in the state that somebody saw; return the message about it.
 
-        ``make`` gives the changes of the text that it had then. Where the work was changed since, nothing is done, and
-        what was wanted is told.
+        ``make`` returns the edits for the text that the work had then. If the work has changed since, nothing is done,
+        and the message says what was wanted.
         """
         revision, mark = seen_by(form)
         wanted = ""
@@ -194,9 +197,9 @@ class DraftChanges:
     def stepped(
         self, work: str, form: Form, act: Callable[[OpenedDraft, int], DraftState | None], said: str = ""
     ) -> Said:
-        """Do something to a work as somebody saw it; return what is told of it: ``said``, else what its history says.
+        """Apply ``act`` to a work in the state that somebody saw; return ``said``, or else the message in its history.
 
-        ``act`` is given the work, and the number of the last step that was seen.
+        ``act`` gets the work, and the number of the last step that was seen.
         """
         revision, mark = seen_by(form)
         try:
@@ -211,9 +214,9 @@ def _sentence(words: str) -> str:
 
 
 def seen_by(form: Form) -> tuple[int, str]:
-    """Return the revision that a form was made for, and the mark of its work.
+    """Return the revision for which a form was made, and the mark of its work.
 
-    Raise ``ProblemError`` where it names none.
+    Raise ``ProblemError`` if it has none.
     """
     found = _SEEN.fullmatch(form.get("seen"))
     if found is None:
@@ -335,7 +338,7 @@ def act_routes(site: Site, desk: StudioService, checks: DraftChecker, jobs: Stud
 
 
 def _confirmed(acts: DraftChanges, work: str, who: str, form: Form) -> Said:
-    """Confirm the guess that a form is about, or all that are left where it says so; return what is told of it."""
+    """Confirm the guess that a form names, or all open ones; return the message about it."""
     if form.get("all") == "yes":
         return acts.stepped(work, form, lambda each, seen: each.confirm_all(who, seen), "All guesses are confirmed.")
     words = f"Confirmed: {form.get('said')}"
@@ -343,7 +346,7 @@ def _confirmed(acts: DraftChanges, work: str, who: str, form: Form) -> Said:
 
 
 def _discarded(desk: StudioService, work: str, words: str) -> Said:
-    """Discard a work that cannot be read, so that nothing tells which one it is; one that can be read stays."""
+    """Discard a work that cannot be read and so has no mark; one that can be read is kept."""
     try:
         if desk.works.fault(work):
             desk.works.work(work).discard()
