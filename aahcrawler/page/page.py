@@ -58,6 +58,9 @@ class FailedStages:
     def __iter__(self) -> Iterator[FailedStage]:
         return iter(tuple(self._found))
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def attempt(self, stage: str, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """Return the result of a stage; where it raises, note that and return what there is without it.
 
