@@ -491,7 +491,7 @@ def _refused(
     for each in () if found is None else found.refused:
         urls.setdefault(str(each.reason), []).append(spelling(each.url) or each.url)
     for reason, named in urls.items():
-        offers = (Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named)
+        offers = [Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named]
         refused.setdefault(reason, []).extend(offers)
     return refused
 
