@@ -66,4 +66,4 @@ class Exclusions:
                 if host in self.hosts:
                     return True
                 host = host.partition(".")[2]
-        return first_match(self.patterns, url) is not None
+        return bool(self.patterns) and first_match(self.patterns, url) is not None

@@ -212,7 +212,7 @@ def metadata_if_readable(block: bytes | None) -> Metadata | None:
 
 
 def _link(link: Link) -> dict[str, object]:
-    fields: dict[str, object] = {"url": link.url, "type": link.type.value}
+    fields: dict[str, object] = {"url": link.url, "type": link.type}
     if link.anchor:
         fields["anchor"] = link.anchor
     if link.score is not None:
@@ -240,7 +240,7 @@ def _object(web_object: WebObject) -> dict[str, object]:
     fields: dict[str, object] = {"iri": web_object.iri, "type": web_object.type, "source": web_object.source_url}
     if web_object.part_of is not None:
         fields["part_of"] = web_object.part_of
-    fields["properties"] = {name: [_value(value) for value in values] for name, values in web_object.properties.items()}
+    fields["properties"] = {name: list(map(_value, values)) for name, values in web_object.properties.items()}
     if web_object.inferred:
         fields["inferred"] = dict(web_object.inferred)
     return fields

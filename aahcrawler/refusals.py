@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -100,7 +99,7 @@ class RefusalLog(SegmentedOutput):
         new: dict[int, None] = {}
         found: dict[str, list[RefusedLink]] = {}
         for reason, offers in refused.items():
-            fresh = dict(islice(self._fresh(reason, offers), MAX_A_PAGE - len(new)))
+            fresh = self._fresh(reason, offers, MAX_A_PAGE - len(new))
             if fresh:
                 new |= dict.fromkeys(fresh)
                 found[reason] = [_link(offer) for offer in fresh.values()]
@@ -112,9 +111,17 @@ class RefusalLog(SegmentedOutput):
         """Append a URL that failed; ``via`` is the page that linked to it, if any. Raise as ``refused`` does."""
         self._segments.append((_line(Failed(failed=url, reason=reason, kind=kind, via=via)),))
 
-    def _fresh(self, reason: str, offers: Sequence[Offer]) -> Iterator[tuple[int, Offer]]:
-        keyed = ((hash((reason, offer.url)), offer) for offer in offers)
-        return ((key, offer) for key, offer in keyed if key not in self._remembered)
+    def _fresh(self, reason: str, offers: Sequence[Offer], most: int) -> Mapping[int, Offer]:
+        """Return the first offers that are not remembered, by what they are remembered by."""
+        found: dict[int, Offer] = {}
+        for offer in offers if most > 0 else ():
+            key = hash((reason, offer.url))
+            if key not in self._remembered:
+                found[key] = offer
+                most -= 1
+                if not most:
+                    break
+        return found
 
     def _remember(self, new: Mapping[int, None]) -> None:
         self._remembered.update(new)

@@ -124,11 +124,11 @@ class Scope:
         self._anywhere = icd.scope.sites == "anywhere"
         self._allow = tuple(map(UrlPattern.parse, icd.scope.allow))
         self._deny = tuple(map(UrlPattern.parse, icd.scope.deny))
-        self._spam = SpamHosts(icd.scoring.spam_hosts)
+        self._spam = SpamHosts(icd.scoring.spam_hosts) if icd.scoring.spam_hosts else None
         self._depth = icd.scope.depth
         self._politeness = icd.politeness
         self._languages = frozenset(icd.scope.languages)
-        self._rules = ScopeRules(icd.scope.rules)
+        self._rules = ScopeRules(icd.scope.rules) if icd.scope.rules else None
         self.drops_sessions = icd.scope.canonical.sessions == "drop"
         self.spelling = Spelling(icd.scope.canonical)
         """The canonical form of each URL, which everything offered to the frontier has."""
@@ -142,23 +142,30 @@ class Scope:
         ``scope.allow``, and rules that require something do not apply to them.
         """
         is_page = candidate.kind == "page"
-        refusal = self._foreign(language) if is_page else None
-        refusal = refusal or self._forbidden(candidate.url) or self._posted(candidate)
+        refusal = self._foreign(language) if is_page and self._languages else None
+        refusal = refusal or self._forbidden(candidate.url)
+        if refusal is None and is_reserved(candidate.url):
+            refusal = self._posted(candidate)
         if refusal is None and is_page:
             refusal = self._beyond(candidate)
-        return self._by_rule(candidate, language) if refusal is None else refusal
+        if refusal is None and self._rules is not None:
+            return self._by_rule(self._rules, candidate, language)
+        return refusal
 
     def admit_type(self, lease: Candidate, media_type: str) -> str | None:
         """Return None if a response of a media type may be kept and followed, else the rule that forbids it.
 
         ``media_type`` is type and subtype, such as ``text/html``.
         """
-        return self._by_rule(lease, None, media_type) if self._rules.ask_type and media_type else None
+        rules = self._rules
+        if rules is None or not rules.ask_type or not media_type:
+            return None
+        return self._by_rule(rules, lease, None, media_type)
 
     @property
     def asks_type(self) -> bool:
-        """Return whether any rule depends on the media type of responses."""
-        return self._rules.ask_type
+        """Return whether answers have to be judged by their type."""
+        return self._rules is not None and self._rules.ask_type
 
     def is_of_seeds(self, queue: str) -> bool:
         """Return whether a pay-level domain is that of a seed."""
@@ -169,7 +176,7 @@ class Scope:
         return any(word in pattern.text.lower() and pattern.matches(url) for pattern in self._allow)
 
     def _foreign(self, language: str | None) -> Refusal | None:
-        if self._languages and language is not None and language.lower().partition("-")[0] not in self._languages:
+        if language is not None and language.lower().partition("-")[0] not in self._languages:
             return Refusal.LANGUAGE
         return None
 
@@ -182,14 +189,12 @@ class Scope:
             return Refusal.TAKEN_DOWN
         if self.exclusions.covers(url):
             return Refusal.EXCLUDED
-        if self._spam and (urlsplit(url).hostname or "") in self._spam:
+        if self._spam is not None and (urlsplit(url).hostname or "") in self._spam:
             return Refusal.SPAM
-        return Refusal.DENIED if first_match(self._deny, url) else None
+        return Refusal.DENIED if self._deny and first_match(self._deny, url) else None
 
     def _posted(self, candidate: Candidate) -> Refusal | None:
-        if not is_reserved(candidate.url) or (self._sends_forms and candidate.path[-1:].upper() == FORM_HOP):
-            return None
-        return Refusal.FORM
+        return None if self._sends_forms and candidate.path[-1:].upper() == FORM_HOP else Refusal.FORM
 
     def _beyond(self, candidate: Candidate) -> Refusal | None:
         if candidate.url in self.resting:
@@ -206,9 +211,9 @@ class Scope:
         most = self._politeness.of(urlsplit(candidate.url).hostname or "")[1].depth
         return Refusal.TOO_DEEP if most is not None and candidate.depth > most else None
 
-    def _by_rule(self, candidate: Candidate, language: str | None, media_type: str | None = None) -> str | None:
-        if not self._rules:
-            return None
+    def _by_rule(
+        self, rules: ScopeRules, candidate: Candidate, language: str | None, media_type: str | None = None
+    ) -> str | None:
         facts = Facts(
             candidate.url,
             candidate.queue in self._seeds,
@@ -219,7 +224,7 @@ class Scope:
             media_type,
             candidate.kind == "requisite",
         )
-        name = self._rules.refusal(facts)
+        name = rules.refusal(facts)
         return None if name is None else f"{RULE}{name}"
 
 

@@ -183,8 +183,8 @@ class HeaderFields(Protocol):
         """Names and values in their order."""
         ...
 
-    def all(self, name: str) -> Iterator[str]:
-        """Yield every value of a field, whatever the case of its name."""
+    def all(self, name: str) -> Iterable[str]:
+        """Return every value of a field, whatever the case of its name."""
         ...
 
 

@@ -253,21 +253,18 @@ class SourceLiterals:
         """
         if self._source is None:
             return selector
-        held = self._held_by(selector, elements)
+        literals = required_literals(selector.source)
+        asked = first_asked(selector.source) if elements is not None else ()
+        held: list[bool] = []  # For each branch, whether it may find something; empty where none can be judged.
+        for place in range(len(asked) or len(literals)):
+            key = asked[place] if asked else None
+            if key is not None and elements is not None:
+                held.append(elements.may_hold(*key))
+            else:
+                held.append(not literals or self._holds(literals[place]))
         if all(held):
             return selector
-        return selector.branches(held) if any(held) else None
-
-    def _held_by(self, selector: Selector, elements: Elements | None) -> tuple[bool, ...]:
-        """Return, for each branch, whether it may find something; empty where no branch can be judged."""
-        asked = first_asked(selector.source) if elements is not None else ()
-        if elements is None or not asked:
-            return tuple(map(self._holds, selector.literals))
-        literals = selector.literals or (None,) * len(asked)
-        return tuple(
-            elements.may_hold(*key) if key is not None else literal is None or self._holds(literal)
-            for key, literal in zip(asked, literals, strict=True)
-        )
+        return selector.branches(tuple(held)) if any(held) else None
 
     def _holds(self, literal: str) -> bool:
         held = self._held.get(literal)

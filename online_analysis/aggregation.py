@@ -161,7 +161,8 @@ def aggregate(document: Document, scores: Sequence[Scores], weights: Mapping[str
 
 def joined(links: Sequence[ScoredLink], more: Scores, weights: Mapping[str, float]) -> tuple[ScoredLink, ...]:
     """Add one more analyser to the averages of links, as if ``aggregate`` had been given it with the others."""
-    return tuple(_joined(link, score_of_link(more, i), weights.get(more.analyser, 1.0)) for i, link in enumerate(links))
+    weight = weights.get(more.analyser, 1.0)
+    return tuple([_joined(link, score_of_link(more, i), weight) for i, link in enumerate(links)])
 
 
 def document_score(scores: Sequence[Scores], weights: Mapping[str, float]) -> float:

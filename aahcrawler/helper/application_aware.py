@@ -150,6 +150,8 @@ class ApplicationAwareHelper:
                 raise
             page.failed.add(READ, error)
             found = self._links_alone(page)
+        if not page.failed:
+            return found
         return replace(found, failed_actions=(*found.failed_actions, *failures_of(page, found)))
 
     def _links_alone(self, page: Page, *failed: FailedAction) -> Assistance:

@@ -1,7 +1,7 @@
 """Remember what the pages of a site have in common."""
 
 import re
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -233,8 +233,11 @@ def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
     """Return the parts that stand at an end of all titles but one, those found before left out."""
     shared: set[str] = set()
     while len(titles) >= MIN_TITLES:
-        rest = [tuple(part for part in title if part not in shared) for title in titles]
-        ends = Counter(end for title in rest if title for end in {title[0], title[-1]})
+        ends: dict[str, int] = {}
+        for title in titles:
+            rest = [part for part in title if part not in shared] if shared else title
+            for end in {rest[0], rest[-1]} if rest else ():
+                ends[end] = ends.get(end, 0) + 1
         found = {end for end, number in ends.items() if number >= len(titles) - 1}
         if not found:
             break
@@ -280,7 +283,7 @@ class Verdicts:
             self._known[application, shape] = verdict, frozenset(map(shapes.part, verdict.address.query))
             return verdict
         alike, kept = known
-        query = tuple(raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept)
+        query = tuple([raw for raw, part in zip(address.query, shape[1], strict=True) if part in kept])
         is_canonical = len(query) == len(address.query) and alike.address.path == address.path
         canonical = address if is_canonical else ParsedUrl(address.prefix, alike.address.path, query)
         return UrlVerdict(canonical.url, canonical, alike.level, alike.reason, alike.contradicts)

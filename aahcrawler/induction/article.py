@@ -10,15 +10,7 @@ from urllib.parse import urlsplit
 
 from lxml.etree import _Element as Element
 
-from aahcrawler.induction.article_text import (
-    RUNNING,
-    ArticleText,
-    apart_from,
-    article_text,
-    entries_of,
-    letters,
-    structure_text,
-)
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, entries_of, structure_text
 from aahcrawler.induction.candidates import called_record, is_of
 from aahcrawler.induction.comment_sections import CommentSection
 from aahcrawler.induction.headings import heading_target, is_front
@@ -27,6 +19,7 @@ from aahcrawler.induction.outline import Extents, Outline
 from aahcrawler.induction.prepared_page import PreparedPage, text_below, text_headings
 from aahcrawler.induction.record_sets import Nature, NoObject, Record, RecordSet
 from aahcrawler.induction.teaser_detection import dated_entries
+from aahcrawler.induction.text_lines import RUNNING, letters
 from aahcrawler.page import Page, claims, generic
 from aahcrawler.page.schemaorg import Item
 from aahcrawler.page.text import bare, excerpt, fold

@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from hashlib import blake2b
+from functools import cached_property
 from itertools import dropwhile, groupby, islice, takewhile
-from typing import Final
 
 from lxml.etree import XPath
 from lxml.etree import _Element as Element
@@ -22,52 +20,21 @@ from aahcrawler.induction.field_labels import is_text_label
 from aahcrawler.induction.main_part import MainPart
 from aahcrawler.induction.outline import MAX_DEPTH, Extents, Outline, TextPiece, weight
 from aahcrawler.induction.prepared_page import PreparedPage
+from aahcrawler.induction.text_lines import (
+    QUOTES,
+    RUNNING,
+    SENTENCE,
+    SearchedText,
+    TextLines,
+    digest,
+    letters,
+    line_key,
+)
 from aahcrawler.page import Page, generic
 from aahcrawler.page.claims import LONG_LINE
 from aahcrawler.page.markup import as_xml_allows
 from aahcrawler.page.text import BLOCKS, fold, plain_text
 from aahcrawler.page.zones import Zone, Zones
-
-MAX_SEARCHED: Final = 50_000_000
-"""After so many letters were searched, only whole lines of a text are found."""
-
-
-class SearchedText:
-    """Lines of text in which many others are searched, mostly in order: two readings of one page.
-
-    Whole lines are found by their letters; parts of lines are searched from the place of the last find on, and then
-    everywhere. After ``MAX_SEARCHED`` letters, whatever the machine's speed, only whole lines are found.
-    """
-
-    def __init__(self, *lines: str) -> None:
-        self._text = "\n".join(lines)
-        self._lines = frozenset(lines)
-        self._place = 0
-        self.searched = 0
-
-    def has_line(self, line: str) -> bool:
-        """Return whether a text is one of the lines."""
-        return line in self._lines
-
-    def has(self, part: str) -> bool:
-        """Return whether a text is in one of the lines."""
-        if part in self._lines:
-            return True
-        return self._found(part, self._place, len(self._text)) or self._found(part, 0, self._place + len(part))
-
-    def _found(self, part: str, first: int, end: int) -> bool:
-        """Search a text between two places, and continue from there if it is found."""
-        if self.searched >= MAX_SEARCHED or first >= end:
-            return not part
-        place = self._text.find(part, first, end)
-        self.searched += (place if place >= 0 else min(end, len(self._text))) - first
-        if place >= 0:
-            self._place = place
-        return place >= 0
-
-
-RUNNING = 40
-"""The fewest letters of a line of running text: menus and captions have fewer."""
 
 AGREED = 0.8
 """Two readings agree if each contains this share of the other's running text."""
@@ -96,26 +63,17 @@ MIN_OWN = 0.3
 
 _too_deep = XPath("boolean(self::*" + MAX_DEPTH * "/*" + ")")
 _FIRST_LINES = 8
-_STEPS = 3
-"""The fewest sentences at the end of a text that are a list of steps."""
 _LINKED, _FREE = 0.9, 0.3
 _MAX_WAY = 40
 _MIN_LINK, _MANY_LINKS, _MAX_LINKS = 4, 4, 200
 _LISTS = frozenset({"ul", "ol", "dl"})
 _COUNT = re.compile(r"\s*[(\[]\s*\d[\d.,\s]*[)\]]\s*")
-_NO_WORD = re.compile(r"\W+")
 _LETTER = re.compile(r"\w")
-_ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None for code in range(128)}
-"""Translates ASCII characters of a line to its key, in a third of the time of the regular expression."""
-_MAX_KNOWN_LENGTH, _MAX_FEW_LENGTH = 2_000, 500_000
-"""The longest lines whose letters are cached: in the large cache, and in the small one for pages without blocks."""
 _STATEMENT = tuple(".!…。！।॥۔။።།")
-_SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
 _ENDED = re.compile(r"\w\w[.!?…](?:\W|$)|[。！？।॥۔؟։።។။།]|[\u0e00-\u0eff]{25}")
 """A sentence, by the sign at its end in any script; Thai and Lao have none, and no spaces between words either."""
 _GOES_ON = re.compile(r"\w[,–—-]?$")
-"""The end of a line that breaks within a sentence, if the next line begins with a small letter."""
-_QUOTES = "\"'”“»«)’"
+"""The end of a line that breaks within a sentence, which the next line goes on with in a small letter."""
 _NO_LEAD = frozenset(
     {"nav", "aside", "footer", "figure", "figcaption", "form", "label", "table", "ul", "ol", "address", "h1"}
 )
@@ -141,8 +99,8 @@ class ArticleText:
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether the text contains most of the running lines of given texts."""
-        own = SearchedText("".join(map(_key, self.lines)))
-        long = [key for text in texts for line in text.split("\n") if len(key := _key(line)) >= RUNNING]
+        own = SearchedText("".join(map(line_key, self.lines)))
+        long = [key for text in texts for line in text.split("\n") if len(key := line_key(line)) >= RUNNING]
         return bool(long) and sum(len(key) for key in long if own.has(key)) >= MISSED * sum(map(len, long))
 
     @property
@@ -150,7 +108,7 @@ class ArticleText:
         """Return the weight of the lines that contain a sentence, or whose sentence continues in the lines below."""
         found = begun = 0
         for line in self.lines:
-            own = weight(_key(line))
+            own = weight(line_key(line))
             begun = begun if line[:1].islower() else 0
             if _ENDED.search(line) and (begun or own >= RUNNING):
                 found, begun = found + begun + own, 0
@@ -179,7 +137,7 @@ class ArticleText:
     def digests(self) -> tuple[int, ...]:
         """The digests of the first and the last lines, to recognise lines repeated on other pages of the site."""
         first, last = self.lines[:DIGESTED], self.lines[DIGESTED:][-DIGESTED:]
-        return tuple(digest(key) for line in (*first, *last) if (key := _key(line)))
+        return tuple(digest(key) for line in (*first, *last) if (key := line_key(line)))
 
     def apart_from_repeated(self, repeated: AbstractSet[int]) -> "ArticleText":
         """Return the text without the lines whose digests are those of other texts of the site.
@@ -189,19 +147,19 @@ class ArticleText:
         """
         if not repeated:
             return self
-        shared = [digest(_key(line)) in repeated for line in self.lines]
+        shared = [digest(line_key(line)) in repeated for line in self.lines]
         first = shared.index(False) if False in shared else len(shared)
         last = len(shared) - shared[::-1].index(False) if False in shared else 0
         kept = [
             number
             for number, line in enumerate(self.lines)
-            if not shared[number] or (first <= number < last and weight(_key(line)) < RUNNING)
+            if not shared[number] or (first <= number < last and weight(line_key(line)) < RUNNING)
         ]
         found = tuple(self.lines[number] for number in kept)
         if letters("\n".join(found)) < MIN_OWN * self.letters:
             return self
-        left = {_key(line) for line in self.lines} - {_key(line) for line in found}
-        whole = tuple(line for line in self.whole if _key(line) not in left)
+        left = {line_key(line) for line in self.lines} - {line_key(line) for line in found}
+        whole = tuple(line for line in self.whole if line_key(line) not in left)
         return replace(self, lines=found, lead=sum(number < self.lead for number in kept), whole=whole)
 
     def agreed_with(self, declared: str, *, shown: bool) -> str:
@@ -213,9 +171,9 @@ class ArticleText:
         a declaration that is not in the markup, or contains nothing of it, the result is the declaration. An excerpt is
         ignored.
         """
-        declared_key = _key(declared)
+        declared_key = line_key(declared)
         declares = SearchedText(declared_key)
-        keys = [_key(line) for line in self.lines]
+        keys = [line_key(line) for line in self.lines]
         long = [key for key in keys if len(key) >= RUNNING]
         shared = sum(len(key) for key in long if declares.has(key))
         if not shown and not shared and declared_key[:RUNNING] not in "".join(keys):
@@ -236,11 +194,11 @@ def article_text(page: Page, prepared: PreparedPage, part: MainPart | None) -> A
     ``part`` is the article by the structure of the page. Deterministic; no part of it depends on a time limit.
     """
     shown = prepared.outline.once(0, _shown)
-    read = _Lines(page.attempt("text by trafilatura", lambda: _trafilatura(page), list[str]), shown.linked)
-    structure = _Lines(part.body.plain().split("\n") if part is not None else (), shown.linked)
+    read = TextLines(page.attempt("text by trafilatura", lambda: _trafilatura(page), list[str]), shown.linked)
+    structure = TextLines(part.body.plain().split("\n") if part is not None else (), shown.linked)
     lines, agreed = _agreed(page, read, structure, shown)
     if not agreed:
-        other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
+        other = TextLines(page.once(generic.main_content).split("\n"), shown.linked)
         lines = _without_lone(_with_lists(lines, structure, shown), (structure, other))
     return _finished(prepared, part, shown, lines, agreed=agreed)
 
@@ -255,13 +213,13 @@ def _finished(
     prepared: PreparedPage, part: MainPart | None, shown: "_Shown", lines: Sequence[str], *, agreed: bool
 ) -> ArticleText:
     """Return lines as a text, without the page's heading and byline, but with the standfirst above them."""
-    title = shown.headings | {_key(prepared.names.title)} | {_key(part.title) if part is not None else ""}
+    title = shown.headings | {line_key(prepared.names.title)} | {line_key(part.title) if part is not None else ""}
     begun = _below_heading(shown, lines, part)
     whole = tuple(dropwhile(_announces_text, _without_byline(_without_title(begun, title), part)))
     lead = tuple(_lead(shown, part, whole))
-    unlinked = [_without_mark(shown, line) for line in whole if _key(line) not in shown.linked]
+    unlinked = [_without_mark(shown, line) for line in whole if line_key(line) not in shown.linked]
     own = _without_frame(shown, unlinked)
-    found = _Lines((*lead, *own), shown.linked)
+    found = TextLines((*lead, *own), shown.linked)
     running = shown.weight_of(found.long)
     return ArticleText(tuple(found.lines), len(lead), running, (*lead, *whole), agreed)
 
@@ -279,7 +237,7 @@ def apart_from(text: ArticleText, outline: Outline, taken: Sequence[tuple[int, i
     lines, lead = tuple(text.lines[number] for number in kept), sum(number < text.lead for number in kept)
     if lines == text.lines:
         return text
-    running = sum(own for line in lines if (own := weight(_key(line))) >= RUNNING)
+    running = sum(own for line in lines if (own := weight(line_key(line))) >= RUNNING)
     whole = tuple(text.whole[number] for number in _outside(text.whole, blocks, reach))
     return replace(text, lines=lines, lead=lead, running=running, whole=whole)
 
@@ -291,7 +249,7 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -
     found: list[int] = []
     kept = True
     for number, line in enumerate(lines):
-        key = _key(line)
+        key = line_key(line)
         if free[key] > 0 or key in within:
             kept = free[key] > 0
             free[key] -= kept
@@ -303,7 +261,7 @@ def _outside(lines: Iterable[str], blocks: Sequence["_Block"], taken: Extents) -
 def entries_of(text: ArticleText, outline: Outline) -> tuple[int, int]:
     """Return how many lines of a text consist mostly of a link, and the number of letters in them."""
     linked = {each.key for each in outline.once(0, _shown).blocks if each.linked >= _FREE and not each.says}
-    found = [len(key) for key in map(_key, text.lines) if key in linked]
+    found = [len(key) for key in map(line_key, text.lines) if key in linked]
     return len(found), sum(found)
 
 
@@ -315,17 +273,17 @@ def _below_heading(shown: "_Shown", lines: Sequence[str], part: MainPart | None)
     above = {each.key for each in shown.blocks if each.pieces[0].owner < heading}
     below = {each.key for each in shown.blocks if each.pieces[0].owner >= heading}
     alone = above - below
-    first = takewhile(lambda line: len(line) < LONG_LINE and _key(line) in alone, lines)
+    first = takewhile(lambda line: len(line) < LONG_LINE and line_key(line) in alone, lines)
     return lines[len(tuple(first)) :]
 
 
-def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") -> tuple[Sequence[str], bool]:
+def _agreed(page: Page, read: TextLines, structure: TextLines, shown: "_Shown") -> tuple[Sequence[str], bool]:
     """Return the lines on which most extractions agree, and whether they are those of the structure."""
     if read.is_dump_of(structure) or shown.runs_together(read.lines):
         return structure.lines, True
     if read.agrees_with(structure, MISSED):
         return read.without_end(structure), False
-    other = _Lines(page.once(generic.main_content).split("\n"), shown.linked)
+    other = TextLines(page.once(generic.main_content).split("\n"), shown.linked)
     if structure.agrees_with(other, AGREED) and structure.running >= MIN_AGREED:
         return structure.lines_of((other, read)), True
     if _forgets(read, structure, other):
@@ -339,7 +297,7 @@ def _agreed(page: Page, read: "_Lines", structure: "_Lines", shown: "_Shown") ->
     return (best.lines, True) if best.running else (read.lines, False)
 
 
-def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
+def _forgets(read: TextLines, structure: TextLines, other: TextLines) -> bool:
     """Return whether trafilatura found little, and little of what resiliparse and the structure have in common.
 
     What they have in common must be at least half of the structure's text.
@@ -351,13 +309,13 @@ def _forgets(read: "_Lines", structure: "_Lines", other: "_Lines") -> bool:
     return sum(weight(key) for key in shared if read.keys.has(key)) < MAX_FORGOTTEN * size
 
 
-def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> Sequence[str]:
-    """Return lines together with lists that were left out between them, but are in the structure's text.
+def _with_lists(lines: Sequence[str], structure: TextLines, shown: "_Shown") -> Sequence[str]:
+    """Return lines with the lists inserted that were left out between them, but are in the structure's text.
 
     Such a list follows a line in the same element, contains running text and no links, and is followed by another line
     of the text, unless each of its own lines ends a sentence.
     """
-    has = set(map(_key, lines))
+    has = set(map(line_key, lines))
     known = dict(zip(structure.letters, structure.lines, strict=True))
     if has.issuperset(structure.long):
         return lines
@@ -372,9 +330,9 @@ def _with_lists(lines: Sequence[str], structure: "_Lines", shown: "_Shown") -> S
             continue
         if not _stands_beside(shown, before, place, has):
             continue
-        ended = all(known[key].rstrip(_QUOTES).endswith(_SENTENCE) for key in keys)
+        ended = all(known[key].rstrip(QUOTES).endswith(SENTENCE) for key in keys)
         if ended or _stands_beside(shown, after, place, has):
-            at = next(number for number, line in enumerate(found) if _key(line) == before[0].key)
+            at = next(number for number, line in enumerate(found) if line_key(line) == before[0].key)
             found[at + 1 : at + 1] = [known[key] for key in keys]
     return found
 
@@ -402,71 +360,6 @@ def _trafilatura(page: Page) -> list[str]:
                 element.tag = _HTML[str(element.tag)]
             return plain_text(found.body).split("\n")
     return []
-
-
-class _Lines:
-    """The lines of one reading of a page, prepared for comparison with others."""
-
-    def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
-        self.lines = [line for line in lines if line]
-        self.letters = [_key(line) for line in self.lines]
-        self.long = [key for key in self.letters if weight(key) >= RUNNING and key not in linked]
-
-    @cached_property
-    def running(self) -> int:
-        """Return the weight of running text."""
-        return sum(map(weight, self.long))
-
-    @cached_property
-    def keys(self) -> SearchedText:
-        """The letters of all lines."""
-        return SearchedText(*self.letters)
-
-    @cached_property
-    def flow(self) -> SearchedText:
-        """The letters of all lines, joined."""
-        return SearchedText("".join(self.letters))
-
-    def agrees_with(self, other: "_Lines", least: float) -> bool:
-        """Return whether each text contains a share of at least ``least`` of the other's running text."""
-        return min(self.share_in(other), other.share_in(self)) >= least
-
-    def is_shown_in(self, shown: AbstractSet[str]) -> bool:
-        """Return whether the page shows any running line, and the text is not the page's whole text or a script's."""
-        return not shown.isdisjoint(self.long)
-
-    def is_dump_of(self, other: "_Lines") -> bool:
-        """Return whether the text is a single line that includes all lines of another extraction."""
-        return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
-
-    def without_end(self, other: "_Lines") -> Sequence[str]:
-        """Return the lines without the short ones after the last line that another extraction also has.
-
-        Several sentences there are kept, as steps of a list.
-        """
-        kept = self.lines_of((other,))
-        last = len(self.lines) - self.lines[::-1].index(kept[-1]) if kept else len(self.lines)
-        behind = self.lines[last:]
-        steps = [line for line in behind if len(line) >= RUNNING and line.rstrip(_QUOTES).endswith(_SENTENCE)]
-        return (
-            self.lines if len(steps) >= _STEPS or any(len(line) >= LONG_LINE for line in behind) else self.lines[:last]
-        )
-
-    def share_in(self, other: "_Lines") -> float:
-        """Return the share of the running text that another reading also has."""
-        return sum(weight(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
-
-    def lines_before(self, lines: Sequence[str]) -> list[str]:
-        """Return the running lines before the first line that is among the given ones."""
-        known = set(map(_key, lines))
-        above = takewhile(lambda line: _key(line) not in known, self.lines)
-        return [line for line in above if len(_key(line)) >= RUNNING]
-
-    def lines_of(self, others: Iterable["_Lines"]) -> list[str]:
-        """Return the lines from the first to the last that any of the others also has."""
-        keys = [each.keys for each in others]
-        has = [number for number, key in enumerate(self.letters) if any(each.has_line(key) for each in keys)]
-        return self.lines[has[0] : has[-1] + 1] if has else []
 
 
 @dataclass(frozen=True)
@@ -501,7 +394,7 @@ class _Shown:
         self.outline = outline
         self._holders = _holders(outline)
         self.blocks = [
-            _Block(pieces, _key("".join(piece.text for piece in pieces)))
+            _Block(pieces, line_key("".join(piece.text for piece in pieces)))
             for pieces in _by_block(outline, self._holders)
             if pieces
         ]
@@ -528,7 +421,7 @@ class _Shown:
         """The letters of lines that consist of links, over the whole page."""
         of_links = [each for each in self.blocks if each.linked > _LINKED]
         linked = {each.key for each in of_links}
-        linked |= {_key(piece.text) for each in of_links for piece in each.pieces}
+        linked |= {line_key(piece.text) for each in of_links for piece in each.pieces}
         return frozenset(linked.difference(each.key for each in self.blocks if each.linked <= _LINKED))
 
     @cached_property
@@ -576,11 +469,11 @@ class _Shown:
     def _announces(self, block: _Block) -> bool:
         """Return whether a line is marked up as a heading or is no sentence: "Read also:", "More about it?", "Tags"."""
         is_heading = self.outline.is_within(block.pieces[0].owner, _ANNOUNCING)
-        return is_heading or not block.pieces[-1].text.rstrip(_QUOTES).endswith(_STATEMENT)
+        return is_heading or not block.pieces[-1].text.rstrip(QUOTES).endswith(_STATEMENT)
 
     def runs_together(self, lines: Sequence[str]) -> bool:
         """Return whether the text is a single line that contains several of the page's links: the page's whole text."""
-        key = _key("".join(lines)) if len(lines) == 1 else ""
+        key = line_key("".join(lines)) if len(lines) == 1 else ""
         if not key or key in self.keys:
             return False
         whole = SearchedText(key)
@@ -639,9 +532,11 @@ def _holders(outline: Outline) -> Sequence[int]:
     return found
 
 
-def _without_lone(lines: Sequence[str], others: Sequence[_Lines]) -> Sequence[str]:
+def _without_lone(lines: Sequence[str], others: Sequence[TextLines]) -> Sequence[str]:
     """Return lines without short ones that no other extraction has: labels, counts, texts of buttons."""
-    return [line for line in lines if len(key := _key(line)) >= RUNNING or any(each.flow.has(key) for each in others)]
+    return [
+        line for line in lines if len(key := line_key(line)) >= RUNNING or any(each.flow.has(key) for each in others)
+    ]
 
 
 def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
@@ -650,43 +545,43 @@ def _without_frame(shown: "_Shown", lines: Sequence[str]) -> Sequence[str]:
     These are captions, lines in menus, footers, advertising and notices, and short lines only above links that are no
     sentences, such as "Read also". If they are half of the text, they are kept.
     """
-    left = frozenset(shown.framing({_key(line) for line in lines}))
-    kept = [line for line in lines if _key(line) not in left]
+    left = frozenset(shown.framing({line_key(line) for line in lines}))
+    kept = [line for line in lines if line_key(line) not in left]
     return kept if 2 * letters("\n".join(kept)) >= letters("\n".join(lines)) else lines
 
 
 def _without_title(lines: Sequence[str], titles: Collection[str]) -> Iterator[str]:
     """Yield lines, except first ones that are the page's title, alone or with an addition after a separator."""
     for number, line in enumerate(lines):
-        if number >= _FIRST_LINES or _key(line) not in titles:
+        if number >= _FIRST_LINES or line_key(line) not in titles:
             yield line
 
 
 def _without_byline(lines: Iterable[str], part: MainPart | None) -> Iterator[str]:
     """Yield lines except those before the running text that give author and date."""
     signature = () if part is None else (part.author and part.author.name, part.date and plain_text(part.date.element))
-    names = [key for name in signature if name and (key := _key(name))]
+    names = [key for name in signature if name and (key := line_key(name))]
     begun = False
     for line in lines:
-        begun = begun or len(_key(line)) >= LONG_LINE
-        if begun or not any(name in _key(line) for name in names):
+        begun = begun or len(line_key(line)) >= LONG_LINE
+        if begun or not any(name in line_key(line) for name in names):
             yield line
 
 
 def _without_mark(shown: _Shown, line: str) -> str:
     """Return a line without the link to itself that shows only a sign: ``The winch¶``."""
-    marks = shown.marks.get(_key(line), "")
+    marks = shown.marks.get(line_key(line), "")
     return line.strip(marks + " ") if marks else line
 
 
 def _announces_text(line: str) -> bool:
-    """Return whether a line above a text is a label, such as "Description", or consists of signs."""
-    return not _key(line) or is_text_label(line)
+    """Return whether a line above a text is a label of it, such as "Description", or consists of signs."""
+    return not line_key(line) or is_text_label(line)
 
 
 def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterator[str]:
     """Yield the standfirst: sentences between the page's heading and its text."""
-    text = {key for line in lines if len(key := _key(line)) >= RUNNING}
+    text = {key for line in lines if len(key := line_key(line)) >= RUNNING}
     before = list(takewhile(lambda block: block.key not in text, shown.blocks))
     if len(before) == len(shown.blocks):
         return
@@ -698,8 +593,8 @@ def _lead(shown: _Shown, part: MainPart | None, lines: Sequence[str]) -> Iterato
         element = shown.element(block)
         line = fold(plain_text(element))
         outside = shown.outline.is_within(block.pieces[0].owner, _NO_LEAD)
-        whole = _key(line) == block.key and block.linked <= _FREE and not outside
-        if whole and len(line) >= LONG_LINE and line.rstrip(_QUOTES).endswith(_SENTENCE):
+        whole = line_key(line) == block.key and block.linked <= _FREE and not outside
+        if whole and len(line) >= LONG_LINE and line.rstrip(QUOTES).endswith(SENTENCE):
             yield line
 
 
@@ -708,57 +603,6 @@ def _is_heading(outline: Outline, block: _Block, heading: int | None) -> bool:
     return outline.contains(heading, owner) if heading is not None else outline.is_within(owner, ("h1",))
 
 
-def letters(text: str) -> int:
-    """Return the number of letters and digits of a text."""
-    return len(_key(text))
-
-
-def share_of(text: str, other: str) -> float:
-    """Return the share of a text's running text that another text has as well."""
-    return _Lines(text.split("\n"), ()).share_in(_Lines(other.split("\n"), ()))
-
-
-def shares_by_line(text: str, other: str) -> Iterator[tuple[str, float]]:
-    """Yield each line of a text, and the share of its running text that another text also has."""
-    searched = _Lines(other.split("\n"), ())
-    return ((line, _Lines((line,), ()).share_in(searched)) for line in text.split("\n"))
-
-
-def merged(text: str, other: str, third: str) -> str:
-    """Return the common text of two readings of an article.
-
-    That is the lines of ``text`` between those that ``other`` also has, after the running lines that ``other`` has
-    above them. Lines in between that neither ``other`` nor a ``third`` reading has are left out.
-    """
-    own, first, second = (_Lines(each.split("\n"), ()) for each in (text, other, third))
-    kept = own.lines_of((first,))
-    if not kept:
-        return text
-    inner = [line for line in kept if not (key := _key(line)) or first.keys.has_line(key) or second.keys.has_line(key)]
-    return "\n".join((*first.lines_before(inner), *inner))
-
-
-def digest(key: str) -> int:
-    """Return the digest of the letters of a line, the same on any machine."""
-    return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest())
-
-
 def _says(text: str) -> bool:
     """Return whether a text has letters, and is not a count such as ``(12)``."""
     return _LETTER.search(text) is not None and not _COUNT.fullmatch(text)
-
-
-def _key(line: str) -> str:
-    """Return the letters of a line, by which lines are compared however they are set."""
-    if len(line) <= _MAX_KNOWN_LENGTH:
-        return _known_key(line)
-    return _known_long_key(line) if len(line) <= _MAX_FEW_LENGTH else _letters(line)
-
-
-def _letters(line: str) -> str:
-    return line.translate(_ASCII_KEYS) if line.isascii() else _NO_WORD.sub("", line).casefold()
-
-
-# Several steps of reading a page ask for the letters of the same lines.
-_known_key = lru_cache(maxsize=1024)(_letters)
-_known_long_key = lru_cache(maxsize=8)(_letters)

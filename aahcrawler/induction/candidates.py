@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from lxml.etree import _Element as Element
 
@@ -88,7 +88,7 @@ def candidates(
 def own_text(outline: Outline, records: Sequence[tuple[int, ...]]) -> int:
     """Return the weight of the records' text without links; text that several share counts once."""
     total, reached = 0, -1
-    for root in sorted(root for record in records for root in record):
+    for root in sorted(chain.from_iterable(records)):
         if root >= reached:
             total += outline.free(root)
             reached = outline.ends[root]
@@ -193,11 +193,11 @@ def _levels(outline: Outline, anchors: Sequence[int]) -> Iterator[tuple[tuple[in
 def _alike(outline: Outline, places: Iterable[int]) -> list[int]:
     """Return those of the places that occur once and have the most frequent tag, in document order."""
     counted = Counter(places)
-    names = Counter(outline.tags[place] for place in counted)
+    names = Counter([outline.tags[place] for place in counted])
     if not names:
         return []
     name = names.most_common(1)[0][0]
-    return sorted(place for place, times in counted.items() if times == 1 and outline.tags[place] == name)
+    return sorted([place for place, times in counted.items() if times == 1 and outline.tags[place] == name])
 
 
 def _runs(outline: Outline, members: Sequence[int]) -> Iterator[tuple[tuple[int, ...], ...]]:

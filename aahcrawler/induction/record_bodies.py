@@ -5,6 +5,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from aahcrawler.induction.field_labels import is_byline_word, names_nobody
@@ -53,14 +54,15 @@ class RecordPart:
 
     def places(self, outline: Outline) -> Iterator[int]:
         """Yield the places of its elements, except those of records within it."""
+        extents: list[range] = []
         for root in self.roots:
-            place, end = root, outline.ends[root]
-            while place < end:
-                if place in self.holes:
-                    place = outline.ends[place]
-                    continue
-                yield place
-                place += 1
+            start, end = root, outline.ends[root]
+            for hole in sorted(self.holes):
+                if start <= hole < end:
+                    extents.append(range(start, hole))
+                    start = outline.ends[hole]
+            extents.append(range(start, end))
+        return chain.from_iterable(extents)
 
     def places_among(self, outline: Outline, places: Sequence[int]) -> Iterator[int]:
         """Yield those of some sorted places that belong to it."""
@@ -194,9 +196,9 @@ class _Descent:
     def run(self, frontier: list[tuple[int, ...]]) -> list[FoundBody | None]:
         for _ in range(40):
             noisy = self._noisy_slots(frontier)
-            labels = self.content.labels
+            labels, slots = self.content.labels, self.content.slots
             kept = [
-                [place for place in places if self._slot(place) not in noisy and place not in labels]
+                [place for place in places if slots.get(place, ()) not in noisy and place not in labels]
                 for places in frontier
             ]
             if not any(kept):
@@ -205,7 +207,7 @@ class _Descent:
             if single is not None:
                 kept = [[place for place in places if self._slot(place) == single] for places in kept]
             if all(len(places) <= 1 for places in kept):
-                inner = [tuple(self._inside(places[0], number)) if places else () for number, places in enumerate(kept)]
+                inner = [self._inside(places[0], number) if places else () for number, places in enumerate(kept)]
                 if self._goes_on(kept, inner):
                     frontier = inner
                     continue
@@ -271,9 +273,9 @@ class _Descent:
     def _slot(self, place: int) -> Slot:
         return self.content.slots.get(place, ())
 
-    def _inside(self, place: int, number: int) -> Iterator[int]:
-        holes = self.content.parts[number].holes
-        return (child for child in self.content.outline.children(place) if child not in holes)
+    def _inside(self, place: int, number: int) -> tuple[int, ...]:
+        holes, children = self.content.parts[number].holes, tuple(self.content.outline.children(place))
+        return tuple([child for child in children if child not in holes]) if holes else children
 
     def _goes_on(self, kept: Sequence[Sequence[int]], inner: Sequence[Sequence[int]]) -> bool:
         """Return whether the children have to be examined: some are beside the body, or one child is the body."""
@@ -310,20 +312,16 @@ class _Descent:
 
     def _is_marked(self, number: int, place: int) -> bool:
         """Return whether an element has the date, the author or the title of a record."""
-        return any(self.content.outline.contains(place, mark) for mark in self.beside.get(number, ()))
+        end = self.content.outline.ends[place]
+        return any(place <= mark < end for mark in self.beside.get(number, ()))
 
     def _is_signature(self, number: int, place: int) -> bool:
         """Return whether an element has the date, the author or the title of a record, and hardly any other text."""
         return self._is_marked(number, place) and self.content.weight(place) < _SHORT
 
     def _hold_marks(self, kept: Sequence[Sequence[int]]) -> bool:
-        """Return whether several elements contain dates, authors or titles, so that none of them alone is a body."""
-        outline = self.content.outline
-        marked = sum(
-            any(outline.contains(places[0], mark) for mark in self.beside.get(number, ()))
-            for number, places in enumerate(kept)
-            if places
-        )
+        """Return whether several elements hold dates, authors or titles, so that none of them is a body as a whole."""
+        marked = sum(self._is_marked(number, places[0]) for number, places in enumerate(kept) if places)
         return len(kept) > 1 and marked > 0.5 * len(kept)
 
     def _once(self, inner: Sequence[Sequence[int]]) -> bool:
@@ -341,12 +339,13 @@ class _Descent:
         sums: dict[Slot, float] = defaultdict(float)
         repeated: set[Slot] = set()
         names: dict[Slot, str] = {}
+        slots, weights = self.content.slots, self.content.weights
         for places in kept:
             met: set[Slot] = set()
             for place in places:
-                slot = self._slot(place)
+                slot = slots.get(place, ())
                 (repeated if slot in met else met).add(slot)
-                sums[slot] += min(self.content.weight(place), MAX_A_RECORD)
+                sums[slot] += min(weights.get(place, 0.0), MAX_A_RECORD)
                 names[slot] = outline.tags[place]
         whole = sum(sums.values())
         if len(sums) < 2 or whole <= 0:
@@ -358,33 +357,31 @@ class _Descent:
     def _noisy_slots(self, frontier: Sequence[Sequence[int]]) -> frozenset[Slot]:
         """Return the slots beside the body: those of dates, authors, links, controls, and similar elements."""
         places_of: dict[Slot, list[tuple[int, int]]] = defaultdict(list)
-        whole = 0.0
+        slots, weights, whole = self.content.slots, self.content.weights, 0.0
         for number, places in enumerate(frontier):
             for place in places:
-                places_of[self._slot(place)].append((number, place))
-                whole += min(self.content.weight(place), MAX_A_RECORD)
+                places_of[slots.get(place, ())].append((number, place))
+                whole += min(weights.get(place, 0.0), MAX_A_RECORD)
         return frozenset(slot for slot, places in places_of.items() if self._is_beside(places, whole, len(frontier)))
 
     def _is_beside(self, places: Sequence[tuple[int, int]], whole: float, records: int) -> bool:
-        outline, content = self.content.outline, self.content
-        held = sum(min(content.weight(place), MAX_A_RECORD) for _, place in places)
+        outline, weights = self.content.outline, self.content.weights
+        held = sum([min(weights.get(place, 0.0), MAX_A_RECORD) for _, place in places])
         share = held / whole if whole else 0.0
         tags = {outline.tags[place] for _, place in places}
         if tags == {"tr"} and share < _HALF and all(self._is_caption(place) for _, place in places):
             return True
         if tags <= _NOISY_TAGS and (share < 0.5 or not tags.isdisjoint(CONTROLS)):
             return True
-        if share < 0.5 and sum(self._holds_mark(number, place) for number, place in places) >= 0.5 * len(places):
+        if share < 0.5 and sum([self._holds_mark(number, place) for number, place in places]) >= 0.5 * len(places):
             return True
-        if share < 0.5 and sum(self._holds_form(place) for _, place in places) >= 0.5 * len(places):
+        if share < 0.5 and sum([self._holds_form(place) for _, place in places]) >= 0.5 * len(places):
             return True
         if tags <= _BREAKS:
             return False
         named = any(_BESIDE.search(word) for _, place in places[:3] for word in self._names(place))
         if named and share < 0.4:
             return True
-        free = sum(outline.free(place) for _, place in places)
-        linked = sum(outline.linked(place) for _, place in places)
         if tags <= _HEADINGS:
             return False
         if tags == {"a"} and not held and len(places) > 2:
@@ -393,13 +390,10 @@ class _Descent:
             return (
                 beside_text and len({excerpt(outline.elements[place], _MAX_CONTROL_LENGTH) for _, place in places}) == 1
             )
-        return (
-            linked > 2 * free
-            and linked > 0
-            and share < 0.2
-            and len(places) >= 0.5 * records
-            and tags.isdisjoint({"p", "a"})
-        )
+        if share >= 0.2 or len(places) < 0.5 * records or not tags.isdisjoint({"p", "a"}):
+            return False
+        linked = sum([outline.linked(place) for _, place in places])
+        return linked > 0 and linked > 2 * sum([outline.free(place) for _, place in places])
 
     def _is_caption(self, place: int) -> bool:
         """Return whether a row has only header cells."""
@@ -416,9 +410,8 @@ class _Descent:
         return following < len(forms) and forms[following] < self.content.outline.ends[place]
 
     def _holds_mark(self, number: int, place: int) -> bool:
-        """Return whether an element contains the date or the author of a record, and is not an entry of a list."""
-        outline = self.content.outline
-        return any(outline.contains(place, mark) for mark in self.beside.get(number, ())) and not self._is_entry(place)
+        """Return whether an element holds the date or the author of a record, and is no entry of a list."""
+        return self._is_marked(number, place) and not self._is_entry(place)
 
     def _names(self, place: int) -> Iterable[str]:
         element = self.content.outline.elements[place]
@@ -467,7 +460,7 @@ class _Descent:
             or not (outline.free(places[first]) + outline.linked(places[first]))
             or (
                 several
-                and any(outline.contains(places[first], mark) for mark in marks)
+                and self._is_marked(number, places[first])
                 and not (self._is_entry(places[first]) or self._speaks(number, places[first]))
             )
         ):

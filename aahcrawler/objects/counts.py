@@ -85,7 +85,7 @@ class _Objects:
             self._captures.append(capture)
             self._stated.append(hash((subject, graph)))
         for name, having in self._having.items():
-            having.extend(hash(subject_and_graph) for subject_and_graph in _said(text, _FIELDS[name]))
+            having.extend(map(hash, _said(text, _FIELDS[name])))
 
     def holders(self) -> frozenset[int]:
         """Return the captures that state the contents of the wanted ones: for an unchanged page, a former capture."""

@@ -170,7 +170,7 @@ def identity(web_object: WebObject) -> str:
     >>> identity(one) == identity(WebObject("urn:y", "reply", "http://a.test/?p=1", one.properties))
     True
     """
-    return repr(tuple(_read(web_object, name) for name in _TELLING))
+    return repr(tuple([_read(web_object, name) for name in _TELLING]))
 
 
 def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = frozenset()) -> bool:

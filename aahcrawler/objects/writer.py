@@ -433,11 +433,12 @@ def _of_container(container: Container) -> Iterator[str]:
         yield f"{subject} <{v.HAS_CONTAINER}> {iri(container.part_of)}"
 
 
-def _of_person(subject: str, somebody: Person) -> Iterator[str]:
-    yield f"{subject} <{v.RDF_TYPE}> <{v.PERSON}>"
-    yield f"{subject} <{v.NAME}> {text(' '.join(somebody.name.split()))}"
+def _of_person(subject: str, somebody: Person) -> list[str]:
+    statements = [f"{subject} <{v.RDF_TYPE}> <{v.PERSON}>"]
+    statements.append(f"{subject} <{v.NAME}> {text(' '.join(somebody.name.split()))}")
     if somebody.url:
-        yield f"{subject} <{v.URL}> {typed(somebody.url, v.XSD_ANY_URI)}"
+        statements.append(f"{subject} <{v.URL}> {typed(somebody.url, v.XSD_ANY_URI)}")
+    return statements
 
 
 def _address(value: Value, site: str) -> str:

@@ -66,10 +66,12 @@ def take(text: str, patterns: tuple[re.Pattern[str], ...], mark: str, *, is_chin
     An offset or a zone is taken only where it can stand: right behind the time, in brackets, or at the end. Raise
     ValueError if the numbers are no time.
     """
-    match = next(filter(None, (pattern.search(text) for pattern in patterns)), None)
-    if match is None:
+    for pattern in patterns:
+        if match := pattern.search(text):
+            break
+    else:
         return None, text
-    hour, minute, second = (int(part or 0) for part in match.groups())
+    hour, minute, second = [int(part or 0) for part in match.groups()]
     end = match.end()
     half = _HALF.match(text, end)
     if half is not None:
@@ -395,7 +397,8 @@ class DateWords:
             self.days.get(token),
             self.units.get(token),
             self.halves.get(token),
-            tuple(token in words for words in (self.persian, self.numbers, self.ago, self.filler, self.now)),
+            (token in self.persian, token in self.numbers),
+            (token in self.ago, token in self.filler, token in self.now),
         )
 
     @cached_property

@@ -282,7 +282,7 @@ def may_be_relative(text: str) -> bool:
     """Return whether a text without a number may be a date, as "yesterday" is; to ask costs less than to read."""
     words = WORD.findall(plain_letters(text))
     whole, _ = spoken()
-    return all(word in whole or SPACELESS.search(word) for word in words) and not _near_words().isdisjoint(words)
+    return not _near_words().isdisjoint(words) and all(word in whole or SPACELESS.search(word) for word in words)
 
 
 @lru_cache(maxsize=1)

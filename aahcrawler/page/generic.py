@@ -109,7 +109,7 @@ def forbids_following(page: Page) -> bool:
 
     Header fields that name a robot before what they ask for are for that one.
     """
-    asked = list(page.headers.all("X-Robots-Tag"))
+    asked = page.headers.all("X-Robots-Tag")
     if page.is_html:
         asked += [meta.get("content") or "" for meta in page.tree.iterfind("head/meta") if _is_for_robots(meta)]
     words = {word.strip().lower() for each in asked for word in each.split(",")}

@@ -58,6 +58,9 @@ class FailedStages:
     def __iter__(self) -> Iterator[FailedStage]:
         return iter(tuple(self._found))
 
+    def __len__(self) -> int:
+        return len(self._found)
+
     def attempt(self, stage: str, work: Callable[[], T], otherwise: Callable[[], T]) -> T:
         """Return the result of a stage; where it raises, note that and return what there is without it.
 
@@ -128,12 +131,12 @@ class Headers:
 
     def get(self, name: str, default: str = "") -> str:
         """Return the first field of that name."""
-        return next(self.all(name), default)
+        return next(iter(self.all(name)), default)
 
-    def all(self, name: str) -> Iterator[str]:
-        """Yield every field of that name, in order."""
+    def all(self, name: str) -> list[str]:
+        """Return every field of that name, in order."""
         wanted = name.lower()
-        return (value for key, value in self.fields if key.lower() == wanted)
+        return [value for key, value in self.fields if key.lower() == wanted]
 
     @property
     def media_type(self) -> str:
@@ -183,7 +186,7 @@ class Page:
     @cached_property
     def media_type(self) -> str:
         """The type and subtype that the body is read as, in lower case: ``text/html``; see `sniffing.read_as`."""
-        field = next(reversed(tuple(self.headers.all("content-type"))), "")
+        field = next(reversed(self.headers.all("content-type")), "")
         no_sniff = self.headers.get("x-content-type-options").partition(",")[0].strip().lower() == "nosniff"
         return read_as(self.body, self.headers.media_types, field, no_sniff=no_sniff)
 

@@ -2,11 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import lru_cache
 from io import BytesIO
 from itertools import islice
+from operator import itemgetter
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -44,7 +45,8 @@ class _Rank(IntEnum):
     MEDIA = 4
 
 
-Found = Iterator[tuple[_Rank, str]]
+Found = Sequence[tuple[_Rank, str]]
+"""References as written, each with what it is needed for, in document order."""
 
 _FONT_FILE = re.compile(r"\.(?:woff2?|ttf|otf|eot)(?:$|[?#])", re.IGNORECASE)
 _PRELOADED = {"style": _Rank.STYLESHEET, "script": _Rank.SCRIPT, "font": _Rank.FONT, "image": _Rank.IMAGE}
@@ -81,9 +83,10 @@ def of_page(page: Page) -> tuple[str, ...]:
 def of_elements(elements: Iterable[Element], base: str) -> tuple[str, ...]:
     """Return the requisites of the documents that elements belong to, as `of_page` does for a whole page."""
     ranks: dict[str, _Rank] = {}
-    for rank, reference in (found for element in elements for found in _references(element)):
-        if reference in ranks or len(ranks) < _MAX_REFERENCES:
-            ranks[reference] = min(rank, ranks.get(reference, rank))
+    for element in elements:
+        for rank, reference in _references(element):
+            if reference in ranks or len(ranks) < _MAX_REFERENCES:
+                ranks[reference] = min(rank, ranks.get(reference, rank))
     return _resolved(base, sorted(ranks, key=ranks.__getitem__))
 
 
@@ -122,7 +125,7 @@ def of_stylesheet(css_text: str, base: str) -> tuple[str, ...]:
 
     ``base`` is the URL of the style sheet. At most ``MAX_STYLESHEET`` characters are read (`css_urls`).
     """
-    found = sorted(_of_css(css_text), key=lambda each: each[0])
+    found = sorted(_of_css(css_text), key=itemgetter(0))
     return _resolved(base, dict.fromkeys(reference for _, reference in found))
 
 
@@ -139,19 +142,23 @@ def _resolved(base: str, references: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _references(tree: Element) -> Found:
+def _references(tree: Element) -> Iterator[tuple[_Rank, str]]:
     for element in tree.iter(*_READERS):
         yield from _READERS[str(element.tag)](element)
     for element in _STYLED(tree):
-        yield from _of_css(element.get("style") or "")
-        yield from _attributes(element, "background")
+        if style := element.get("style"):
+            yield from _of_css(style)
+        if background := element.get("background"):
+            yield _Rank.IMAGE, background
 
 
 def _of_image(element: Element) -> Found:
-    yield from _attributes(element, "src", *_LAZY_ATTRIBUTES)
+    found = _attributes(element, "src", *_LAZY_ATTRIBUTES)
     for name in ("srcset", "data-srcset"):
-        shown = bool(element.get("src")) and name == "srcset"
-        yield from _of_srcset(element.get(name) or "", element.get("sizes") or "", has_plain=shown)
+        if listed := element.get(name):
+            has_plain = bool(element.get("src")) and name == "srcset"
+            found += _of_srcset(listed, element.get("sizes") or "", has_plain=has_plain)
+    return found
 
 
 def _of_link(element: Element) -> Found:
@@ -159,20 +166,18 @@ def _of_link(element: Element) -> Found:
     relations = (element.get("rel") or "").lower().split()
     preloaded = _PRELOADED.get((element.get("as") or "").lower())
     if "stylesheet" in relations:
-        yield _Rank.STYLESHEET, reference
-    elif "modulepreload" in relations:
-        yield _Rank.SCRIPT, reference
-    elif preloaded is not None and "preload" in relations:
-        yield preloaded, reference
-        yield from _of_srcset(element.get("imagesrcset") or "", element.get("imagesizes") or "")
-    elif not _IMAGE_RELATIONS.isdisjoint(relations):
-        yield _Rank.IMAGE, reference
+        return [(_Rank.STYLESHEET, reference)]
+    if "modulepreload" in relations:
+        return [(_Rank.SCRIPT, reference)]
+    if preloaded is not None and "preload" in relations:
+        listed = _of_srcset(element.get("imagesrcset") or "", element.get("imagesizes") or "")
+        return [(preloaded, reference), *listed]
+    return [] if _IMAGE_RELATIONS.isdisjoint(relations) else [(_Rank.IMAGE, reference)]
 
 
 def _of_script(element: Element) -> Found:
-    for reference in (element.get("src"), element.get("href"), element.get("xlink:href")):
-        if reference:
-            yield _Rank.SCRIPT, reference
+    named = (element.get("src"), element.get("href"), element.get("xlink:href"))
+    return [(_Rank.SCRIPT, reference) for reference in named if reference]
 
 
 def _of_style(element: Element) -> Found:
@@ -180,15 +185,14 @@ def _of_style(element: Element) -> Found:
 
 
 def _of_media(element: Element) -> Found:
-    """Yield still picture and film or sound; of several sources the first file, and a stream where there is no file."""
-    yield from _attributes(element, "poster")
+    """Return still picture and film or sound; of several sources the first file, a stream where there is no file."""
+    still = _attributes(element, "poster")
     named = next((found for name in _MEDIA_ATTRIBUTES if (found := (element.get(name) or "").strip())), None)
     sources = [source for source in islice(element.iter("source"), _MAX_SOURCES) if _source(source)]
     files = (source for source in sources if not _PLAYLIST.search(source.get("type") or ""))
     chosen = next(files, sources[0] if sources else None)
     reference = named or (_source(chosen) if chosen is not None else "")
-    if reference:
-        yield _Rank.MEDIA, reference
+    return [*still, (_Rank.MEDIA, reference)] if reference else still
 
 
 def _source(source: Element) -> str:
@@ -197,23 +201,22 @@ def _source(source: Element) -> str:
 
 def _of_track(element: Element) -> Found:
     reference = element.get("src")
-    if reference:
-        yield _Rank.MEDIA, reference
+    return [(_Rank.MEDIA, reference)] if reference else []
 
 
 def _of_plugin(element: Element) -> Found:
-    """Yield what an ``embed`` or ``object`` shows, unless it may be a document, which is fetched as a page."""
+    """Return what an ``embed`` or ``object`` shows, unless it may be a document, which is fetched as a page."""
     reference = (element.get("data" if element.tag == "object" else "src") or "").strip()
-    if reference and not shows_document(element, reference):
-        yield _Rank.MEDIA, reference
-    elif element.tag == "object" and not reference:
-        films = (each for each in element.iterchildren("param") if (each.get("name") or "").lower() in _FILMS)
-        yield from ((_Rank.MEDIA, found) for each in films if (found := (each.get("value") or "").strip()))
+    if reference:
+        return [] if shows_document(element, reference) else [(_Rank.MEDIA, reference)]
+    if element.tag != "object":
+        return []
+    films = (each for each in element.iterchildren("param") if (each.get("name") or "").lower() in _FILMS)
+    return [(_Rank.MEDIA, found) for each in films if (found := (each.get("value") or "").strip())]
 
 
 def _of_input(element: Element) -> Found:
-    if (element.get("type") or "").lower() == "image":
-        yield from _attributes(element, "src")
+    return _attributes(element, "src") if (element.get("type") or "").lower() == "image" else []
 
 
 def _of_svg(element: Element) -> Found:
@@ -221,15 +224,14 @@ def _of_svg(element: Element) -> Found:
 
 
 def _of_source(element: Element) -> Found:
-    """Yield the pictures among sources; those of sound and film are chosen from where they are played."""
+    """Return the pictures among sources; those of sound and film are chosen from where they are played."""
     # The parser takes sources for parents of those that follow.
     outer = next((each for each in element.iterancestors() if each.tag != "source"), None)
-    if outer is None or outer.tag not in ("audio", "video"):
-        yield from _of_image(element)
+    return _of_image(element) if outer is None or outer.tag not in ("audio", "video") else []
 
 
 def _of_srcset(srcset: str, sizes: str, *, has_plain: bool = False) -> Found:
-    """Yield the one picture that a browser chooses in a window of usual width, at one pixel for each dot.
+    """Return the one picture that a browser chooses in a window of usual width, at one pixel for each dot.
 
     Of sharper ones it chooses none where the element has a plain one as well (``has_plain``).
     """
@@ -238,9 +240,10 @@ def _of_srcset(srcset: str, sizes: str, *, has_plain: bool = False) -> Found:
     for reference, number, unit in _candidates(srcset):
         (widths if unit == "w" else densities).setdefault(number, reference)
     if widths:
-        yield _Rank.IMAGE, _least_enough(widths, _width(sizes))
-    elif densities and not (has_plain and min(densities) > 1):
-        yield _Rank.IMAGE, _least_enough(densities, 1)
+        return [(_Rank.IMAGE, _least_enough(widths, _width(sizes)))]
+    if densities and not (has_plain and min(densities) > 1):
+        return [(_Rank.IMAGE, _least_enough(densities, 1))]
+    return []
 
 
 def _least_enough(candidates: dict[float, str], wanted: float) -> str:
@@ -284,18 +287,16 @@ def _candidates(srcset: str) -> Iterator[tuple[str, float, str]]:
 
 
 def _of_css(css: str) -> Found:
-    """Yield the URLs in a style sheet, cached since many pages of a site share one."""
-    if not css:
-        return iter(())
-    return iter(_told_of_css(css) if len(css) <= _MAX_KEPT_LENGTH else _one_format(list(_read_css(css))))
+    """Return the URLs in a style sheet, cached since many pages of a site share one."""
+    return _of_short_css(css) if len(css) <= _MAX_KEPT_LENGTH else _one_format(_read_css(css))
 
 
 @lru_cache(maxsize=_MAX_KEPT)
-def _told_of_css(css: str) -> tuple[tuple[_Rank, str], ...]:
-    return _one_format(list(_read_css(css)))
+def _of_short_css(css: str) -> Found:
+    return _one_format(_read_css(css))
 
 
-def _one_format(found: list[tuple[_Rank, str]]) -> tuple[tuple[_Rank, str], ...]:
+def _one_format(found: Found) -> Found:
     """Leave out files of a font that differ in format alone, but for the one that browsers prefer."""
     best: dict[str, int] = {}
     for rank, reference in found:
@@ -303,8 +304,8 @@ def _one_format(found: list[tuple[_Rank, str]]) -> tuple[tuple[_Rank, str], ...]
             stem, place = _format(reference)
             best[stem] = min(place, best.get(stem, place))
     if not best:
-        return tuple(found)
-    return tuple(each for each in found if each[0] < _Rank.FONT or _is_best(best, *_format(each[1])))
+        return found
+    return [each for each in found if each[0] < _Rank.FONT or _is_best(best, *_format(each[1]))]
 
 
 def _is_best(best: dict[str, int], stem: str, place: int) -> bool:
@@ -323,18 +324,15 @@ def _format(reference: str) -> tuple[str, int]:
 
 
 def _read_css(css: str) -> Found:
+    found: list[tuple[_Rank, str]] = []
     for is_imported, reference in css_urls(css[:MAX_STYLESHEET]):
-        if is_imported:
-            yield _Rank.STYLESHEET, reference
-        else:
-            yield (_Rank.FONT if _FONT_FILE.search(reference) else _Rank.IMAGE), reference
+        shown = _Rank.FONT if _FONT_FILE.search(reference) else _Rank.IMAGE
+        found.append((_Rank.STYLESHEET if is_imported else shown, reference))
+    return found
 
 
-def _attributes(element: Element, *names: str) -> Found:
-    for name in names:
-        reference = element.get(name)
-        if reference:
-            yield _Rank.IMAGE, reference
+def _attributes(element: Element, *names: str) -> list[tuple[_Rank, str]]:
+    return [(_Rank.IMAGE, reference) for name in names if (reference := element.get(name))]
 
 
 _READERS = {

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from html import escape
-from itertools import islice
+from itertools import chain, islice
 from sys import intern
 
 from lxml import etree
@@ -73,8 +73,7 @@ def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     if not len(element) and not without and element.tag not in _SPECIAL:
         return fold(element.text or "")
     text = "".join(_pieces(element, frozenset(without)))
-    lines = (fold(line) for line in text.split("\n") if line and not line.isspace())
-    return "\n".join(line for line in lines if line)
+    return "\n".join(filter(None, [fold(line) for line in text.split("\n") if line and not line.isspace()]))
 
 
 def headline(element: Element, limit: int) -> str:
@@ -103,14 +102,7 @@ def excerpt(element: Element, limit: int, without: Container[Element] = ()) -> s
     """
     if not len(element):
         return "" if element.tag in UNREAD else fold((element.text or "")[: 8 * limit])[:limit].rstrip()
-    found: list[str] = []
-    length = 0
-    for piece in _pieces(element, without, 4 * limit):
-        found.append(piece)
-        length += len(piece.strip()) + 1 if piece else 0
-        if length > 2 * limit:
-            break
-    return fold("".join(found))[:limit].rstrip()
+    return fold("".join(_pieces(element, without, limit)))[:limit].rstrip()
 
 
 def inner_html(element: Element, without: Collection[Element] = ()) -> str:
@@ -139,14 +131,15 @@ class OtherLinks:
         return getattr(node, "tag", "") == "a" and node is not self._link
 
 
-def _pieces(element: Element, without: Container[Element], most: int | None = None) -> Iterator[str]:
-    """Yield text in document order, a line feed at each edge of a block and none elsewhere.
+def _pieces(element: Element, without: Container[Element], limit: int | None = None) -> list[str]:
+    """Return text in document order, a line feed at each edge of a block and none elsewhere.
 
-    At most ``most`` beginnings and ends of elements are looked at.
+    With a ``limit``, it is the beginning that has so many characters when it is folded, and somewhat more.
     """
     walk = iterwalk(element, events=("start", "end", "comment", "pi"))
-    preformatted = 0
-    for event, node in walk if most is None else islice(walk, most):
+    found: list[str] = []
+    length = preformatted = 0
+    for event, node in walk if limit is None else islice(walk, 4 * limit):
         tag = node.tag
         if event == "start":
             if tag in _SPECIAL:
@@ -162,9 +155,14 @@ def _pieces(element: Element, without: Container[Element], most: int | None = No
             preformatted -= tag in _PREFORMATTED
             text = node.tail if node is not element else None
         if tag in _EDGES:
-            yield _EDGES[tag]
-        if text:
-            yield text if preformatted else text.replace("\n", " ")
+            found.append(_EDGES[tag])
+            length += 1
+        if text and (limit is None or length <= 2 * limit):
+            found.append(text if preformatted else text.replace("\n", " "))
+            length += 0 if limit is None else len(text.strip()) + 1
+        if limit is not None and length > 2 * limit:
+            break
+    return found
 
 
 def _copy_without(element: Element, without: Collection[Element]) -> Element:
@@ -200,7 +198,7 @@ def entries(
     links and none of ``apart``. The siblings after it, up to the next entry, a heading or one of ``without``, belong to
     it too. Time is linear in the number of links and their depths.
     """
-    held = Counter(above for link in links for above in _above(link, region))
+    held = Counter(chain.from_iterable([_above(link, region) for link in links]))
     held.update(dict.fromkeys({above for each in apart for above in _above(each, region)}, 2))
     blocks = {link: _block(link, held, region) for link in links}
     behind = _behind(list(dict.fromkeys(blocks.values())), frozenset((*apart, *without)))
@@ -237,12 +235,14 @@ def lines_of(entry: Entry, without: Collection[Element] = ()) -> Iterator[str]:
             yield from filter(None, plain_text(element, without).split("\n"))
 
 
-def _above(link: Element, region: Element) -> Iterator[Element]:
-    """Yield the ancestors of a link within a region, the nearest first."""
+def _above(link: Element, region: Element) -> list[Element]:
+    """Return the ancestors of a link within a region, the nearest first."""
+    found: list[Element] = []
     for above in link.iterancestors():
         if above is region:
-            return
-        yield above
+            break
+        found.append(above)
+    return found
 
 
 def _block(link: Element, held: Mapping[Element, int], region: Element) -> Element:

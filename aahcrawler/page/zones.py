@@ -87,7 +87,9 @@ class Zones:
     def _below(self, above: Zone, element: Element) -> Zone:
         """Return the zone of an element from the zone of its parent and its own markup."""
         get = element.get
-        declaration = _declaration(str(element.tag), get("role"), _unnumbered(get("class")), _unnumbered(get("id")))
+        # Posts have numbers in their ids, and no pattern contains digits.
+        classes, key = _NUMBER.sub("0", get("class", "")), _NUMBER.sub("0", get("id", ""))
+        declaration = _declaration(str(element.tag), get("role"), classes, key)
         if declaration is _NOTHING or above is Zone.CONTENT:
             return above
         if above is Zone.DROPPED:
@@ -217,13 +219,8 @@ _NAMES = (
 """The zones that names suggest, the stronger ones first."""
 
 
-def _unnumbered(names: str | None) -> str | None:
-    """Replace all numbers by one digit: posts have numbers in their ids, and no pattern contains digits."""
-    return None if names is None else _NUMBER.sub("0", names)
-
-
 @lru_cache(maxsize=20_000)
-def _declaration(tag: str, role: str | None, classes: str | None, key: str | None) -> _Declaration:
+def _declaration(tag: str, role: str | None, classes: str, key: str) -> _Declaration:
     """Return the zone that an element's tag, role, classes and id suggest."""
     by_role = _ROLES.get(role or "")
     declared = by_role or _TAGS.get(tag)

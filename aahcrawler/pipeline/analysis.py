@@ -60,11 +60,13 @@ def score(assistance: Assistance, analysers: Sequence[OnlineAnalyser], weights: 
     """
     document, failed = assistance.document, FailedStages()
     scores = tuple(
-        failed.attempt(f"analyser {analyser.name}", partial(analyser.analyse, document), partial(Scores, analyser.name))
-        for analyser in analysers
+        [
+            failed.attempt(f"analyser {each.name}", partial(each.analyse, document), partial(Scores, each.name))
+            for each in analysers
+        ]
     )
-    if raised := of_stages(failed):
-        assistance = replace(assistance, failed_actions=(*assistance.failed_actions, *raised))
+    if failed:
+        assistance = replace(assistance, failed_actions=(*assistance.failed_actions, *of_stages(failed)))
     return ScoredPage(assistance, document_score(scores, weights), aggregate(document, scores, weights), scores)
 
 
@@ -86,8 +88,8 @@ def understand(
     its main content and all of its links. ``former`` is what an earlier crawl understood at the same URL.
     """
     assistance = helper.assist(page, former, judge)
-    document = respelled(assistance.document, spelling)
-    return replace(assistance, document=replace(document, times=times_of(page, assistance.objects)))
+    document = respelled(assistance.document, spelling, times_of(page, assistance.objects))
+    return replace(assistance, document=document)
 
 
 def times_of(page: Page, objects: Sequence[WebObject] = ()) -> Times:
@@ -109,15 +111,18 @@ def understand_list(
         yield replace(assistance, document=respelled(assistance.document, spelling))
 
 
-def respelled(document: Document, spelling: Spelling) -> Document:
-    """Return a document whose links have other URLs; none leads to the document itself, nor to one place twice."""
+def respelled(document: Document, spelling: Spelling, times: Times | None = None) -> Document:
+    """Return a document of some ``times`` whose links have other URLs.
+
+    None leads to the document itself, nor to one place twice.
+    """
     own = {document.url, spelling(document.url)}
     found: dict[str, Outlink] = {}
     for link in document.outlinks:
         url = spelling(link.url)
         if url not in own:
             found.setdefault(url, link if url == link.url else replace(link, url=url))
-    return replace(document, outlinks=tuple(found.values()))
+    return replace(document, outlinks=tuple(found.values()), times=times)
 
 
 AT_ONCE = 200
@@ -346,9 +351,11 @@ def changes(before: Metadata, now: Metadata, *, complete: bool) -> Changes:
     return replace(found, added=()) if is_doubtful(before) else found
 
 
-def _links(processed: ScoredPage, *, nofollow: bool) -> Iterator[Link]:
-    marked = {link.url for link in processed.assistance.document.outlinks if nofollow or link.nofollow}
-    for link in processed.links:
-        yield Link(link.url, LinkType.PAGE, link.anchor, link.score, link.action, link.url in marked)
-    for url in processed.assistance.requisites:
-        yield Link(url, LinkType.REQUISITE)
+def _links(processed: ScoredPage, *, nofollow: bool) -> list[Link]:
+    assistance = processed.assistance
+    marked = {link.url for link in assistance.document.outlinks if nofollow or link.nofollow}
+    links = [
+        Link(each.url, LinkType.PAGE, each.anchor, each.score, each.action, each.url in marked)
+        for each in processed.links
+    ]
+    return links + [Link(url, LinkType.REQUISITE) for url in assistance.requisites]

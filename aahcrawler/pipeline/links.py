@@ -83,9 +83,10 @@ class LinkRules:
         """Return why a link to a page is a part of a trap: for where it stands (``of_page``), or where it leads."""
         if offer.kind != "page":
             return None
-        if of_page == Trap.SOFT_404 or (of_page and not is_chosen(offer.path)):
+        is_trusted = is_chosen(offer.path)
+        if of_page == Trap.SOFT_404 or (of_page and not is_trusted):
             return of_page
-        return self.admit(offer.url, trusted=is_chosen(offer.path), via=offer.via)
+        return self.admit(offer.url, trusted=is_trusted, via=offer.via)
 
     def admit(self, url: str, *, trusted: bool, via: str) -> Trap | None:
         """Return why a URL is part of a trap (``Traps.admit``).

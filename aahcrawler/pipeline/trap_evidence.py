@@ -169,8 +169,8 @@ def links_of(again: Page, page: Page) -> Sequence[str]:
 
 
 def _references(page: Page) -> Sequence[str]:
-    written = (element.get("href") or element.get("src") for element in page.tree.iter("a", "area", "frame", "iframe"))
-    return tuple(dict.fromkeys(each for each in written if each and not each.startswith("#")))[:MAX_REFERENCES]
+    written = [element.get("href") or element.get("src") for element in page.tree.iter("a", "area", "frame", "iframe")]
+    return tuple(dict.fromkeys([each for each in written if each and not each.startswith("#")]))[:MAX_REFERENCES]
 
 
 def _resolved(page: Page, references: Sequence[str]) -> Sequence[str]:

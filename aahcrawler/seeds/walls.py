@@ -285,8 +285,8 @@ def _is_dialog(page: Page, text: str) -> bool:
 
 
 def _is_declared_challenge(page: Page) -> bool:
-    """Return whether the headers of a short response declare a challenge."""
-    if page.status == 403 and any(True for _ in page.headers.all(_GUARD_HEADER)):
+    """Return whether the headers of a page that is not long say that it is a challenge."""
+    if page.status == 403 and page.headers.all(_GUARD_HEADER):
         return True
     given = ((value, field) for name, value in _CHALLENGE_HEADERS for field in page.headers.all(name))
     return any(value in field.lower() for value, field in given) and _is_brief(page)

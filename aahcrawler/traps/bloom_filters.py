@@ -195,6 +195,7 @@ _BY_BUDGET = (Trap.NOVELTY, Trap.BARREN)
 _KINDS = (_FETCHED, _TRUSTED, *_BY_BUDGET)
 
 _Digests = NDArray[np.uint64]
+_NONE: _Digests = np.zeros(0, np.uint64)
 
 
 class TrapDecisions:
@@ -240,28 +241,29 @@ class Precedents:
     """The decisions of former crawls, which guide those of this one."""
 
     def __init__(self) -> None:
-        self._of: dict[str, _Digests] = {kind: np.zeros(0, np.uint64) for kind in _KINDS}
+        self._of: dict[str, _Digests] = {}
+        """Digests by kind, sorted; a kind that has none is left out."""
 
     def has_fetched(self, url: str) -> bool:
         """Return whether a former crawl fetched a URL."""
-        return self._has(_FETCHED, url)
+        return bool(self._of) and self._has(_FETCHED, url)
 
     def refusal(self, url: str, *, trusted: bool) -> Trap | None:
         """Return why a former crawl refused a URL.
 
         For a ``trusted`` URL, only refusals made although it was trusted count.
         """
-        if trusted and not self._has(_TRUSTED, url):
+        if not self._of or (trusted and not self._has(_TRUSTED, url)):
             return None
         return next((reason for reason in _BY_BUDGET if self._has(reason, url)), None)
 
     def knows(self, url: str) -> bool:
         """Return whether a former crawl fetched or refused a URL."""
-        return any(self._has(kind, url) for kind in (_FETCHED, *_BY_BUDGET))
+        return bool(self._of) and any(self._has(kind, url) for kind in (_FETCHED, *_BY_BUDGET))
 
     def forget(self, reason: Trap) -> None:
-        """Forget the refusals for a reason, because the settings behind them have changed."""
-        self._of[reason] = np.zeros(0, np.uint64)
+        """Forget the refusals for a reason, since the settings behind them have changed."""
+        self._of.pop(reason, None)
 
     def join(self, decisions: TrapDecisions) -> None:
         """Add the decisions of a later crawl; older decisions are forgotten first."""
@@ -274,23 +276,25 @@ class Precedents:
 
     def _add(self, recent: Mapping[str, _Digests]) -> None:
         for kind, numbers in recent.items():
-            older = np.setdiff1d(self._of[kind], numbers, assume_unique=True)
-            self._of[kind] = np.union1d(numbers, older[: max(0, MAX_URLS - len(numbers))])
+            older = np.setdiff1d(self._of.get(kind, _NONE), numbers, assume_unique=True)
+            if len(known := np.union1d(numbers, older[: max(0, MAX_URLS - len(numbers))])):
+                self._of[kind] = known
 
     def state(self) -> Arrays:
         """Return the whole state as arrays, for ``restored``."""
-        return {f"former_{kind}": numbers for kind, numbers in self._of.items()}
+        return {f"former_{kind}": self._of.get(kind, _NONE) for kind in _KINDS}
 
     @classmethod
     def restored(cls, state: Arrays) -> "Precedents":
         """Return the precedents with this ``state``. Raises ``ValueError`` or ``KeyError`` if it is invalid."""
         precedents = cls()
-        precedents._of = {kind: _checked_digests(state[f"former_{kind}"]) for kind in _KINDS}
+        numbers = {kind: _checked_digests(state[f"former_{kind}"]) for kind in _KINDS}
+        precedents._of = {kind: each for kind, each in numbers.items() if len(each)}
         return precedents
 
     def _has(self, kind: str, url: str) -> bool:
-        numbers = self._of[kind]
-        if not len(numbers):
+        numbers = self._of.get(kind)
+        if numbers is None:
             return False
         wanted = np.uint64(digest(url))
         at = int(np.searchsorted(numbers, wanted))

@@ -82,6 +82,7 @@ class SpamAnalyser:
 
     def __init__(self, hosts: Iterable[str]) -> None:
         self._listed = SpamHosts(hosts)
+        self._has_listed = len(self._listed) > 0
         self._hidden = HiddenHosts()
 
     def analyse(self, document: Document) -> Scores:
@@ -105,7 +106,7 @@ class SpamAnalyser:
     def _is_spam(self, link: Outlink, foreign: str, *, of_a_farm: bool, hides: bool) -> bool:
         if foreign and (of_a_farm or is_stuffed(link.anchor)):
             return True
-        if self._listed and _host(link.url) in self._listed:
+        if self._has_listed and _host(link.url) in self._listed:
             return True
         return bool(hides and link.hidden and foreign) and foreign in self._hidden
 

@@ -225,9 +225,6 @@ class ScopeRules:
         self.ask_type = any(map(_asks_type, rules))
         """Whether any rule tests the type of an answer."""
 
-    def __bool__(self) -> bool:
-        return bool(self._rules)
-
     def refusal(self, facts: Facts) -> str | None:
         """Return the name of the first rule that certainly refuses a URL; None if no rule does.
 

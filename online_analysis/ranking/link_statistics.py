@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -311,8 +311,8 @@ class LinkStatistics:
         """Return its features as a row; worths are counted in units of ``unit``."""
         row = self.made
         if row is None:
-            groups = list(self._columns())
-            columns = np.array([*chain.from_iterable(found for _, found in groups)], np.int32)
+            groups = self._columns()
+            columns = np.array([*chain.from_iterable([found for _, found in groups])], np.int32)
             values = [_shares(name, len(found)) for name, found in groups]
             if self._pages:
                 columns = np.concatenate([columns, _FIGURE_COLUMNS])
@@ -328,16 +328,18 @@ class LinkStatistics:
             return groups
         return {**groups, "figures": Group(_FIGURE_COLUMNS.tolist(), self._figures(unit))}
 
-    def _columns(self) -> Iterator[tuple[str, Sequence[int]]]:
+    def _columns(self) -> list[tuple[str, Sequence[int]]]:
         if self._url_columns is None:
             self._url_columns = url_words(self.url), url_steps(self.url)
-        yield from zip(("URL words", "URL steps"), self._url_columns, strict=True)
+        words, steps = self._url_columns
+        found: list[tuple[str, Sequence[int]]] = [("URL words", words), ("URL steps", steps)]
         if self._pages:
-            yield "texts", list(self._texts)[:_MAX_WORDS]
-            yield "titles", list(self._titles)[:_MAX_WORDS]
-            yield "pages", self._pages
-            yield "lists", self._lists
-            yield "places", list(self._places)[:_MAX_WORDS]
+            found.append(("texts", list(self._texts)[:_MAX_WORDS]))
+            found.append(("titles", list(self._titles)[:_MAX_WORDS]))
+            found.append(("pages", self._pages))
+            found.append(("lists", self._lists))
+            found.append(("places", list(self._places)[:_MAX_WORDS]))
+        return found
 
     def _figures(self, unit: float) -> Sequence[float]:
         figures = (

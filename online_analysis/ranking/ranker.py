@@ -136,7 +136,7 @@ class Waiting:
         scores = self._standing.joined_all(analyser_mean, weights, predicted)
         changed = np.flatnonzero(np.abs(scores - told) > _SLIGHT * scores)
         order = changed[np.argsort(-np.maximum(scores, told)[changed], kind="stable")]
-        self._changed = deque(urls[index] for index in order.tolist())
+        self._changed = deque([urls[index] for index in order.tolist()])
 
     def revised(self, n: int) -> Sequence[Revision]:
         """Return at most ``n`` complete scores that differ from those last reported, and record them as reported."""
@@ -248,7 +248,7 @@ class LearningRanker:
         self._give_to_exploration()
         scores = {sighting.url: sighting.score for sighting in found}
         self._waiting.make_room()
-        return Scores(self.name, None, tuple(scores.get(link.url) for link in links))
+        return Scores(self.name, None, tuple([scores.get(link.url) for link in links]))
 
     def revised(self, n: int) -> Sequence[Revision]:
         """Return complete scores of queued URLs that differ from those last reported."""

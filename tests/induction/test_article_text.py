@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from aahcrawler.induction.article_text import ArticleText, apart_from, article_text, letters, merged, share_of
+from aahcrawler.induction.article_text import ArticleText, apart_from, article_text
 from aahcrawler.induction.generic_objects import read_objects
 from aahcrawler.induction.main_part import main_part
 from aahcrawler.induction.outline import Outline
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_finding import records
 from aahcrawler.induction.record_sets import NoObject
+from aahcrawler.induction.text_lines import letters, merged, share_of
 from aahcrawler.page import Page
 from tests.page.building import page_of
 

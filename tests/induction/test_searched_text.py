@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from aahcrawler.induction import article_text
-from aahcrawler.induction.article_text import SearchedText
+from aahcrawler.induction import text_lines
+from aahcrawler.induction.text_lines import SearchedText
 
 LINES = tuple(f"thelighthouseburnedatnight{number}andwasrebuilt" for number in range(2_000))
 
@@ -41,7 +41,7 @@ def test_whole_lines_take_no_search() -> None:
 def test_what_is_nowhere_is_looked_for_within_bounds_and_lines_are_found_beyond_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(article_text, "MAX_SEARCHED", 1_000_000)
+    monkeypatch.setattr(text_lines, "MAX_SEARCHED", 1_000_000)
     text = SearchedText(*LINES)
     assert not any(text.has(f"nobody{number}") for number in range(10_000))
     assert text.searched < 1_000_000 + 2 * len("\n".join(LINES))

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time
 from functools import cached_property
+from itertools import chain
 from zlib import crc32
 
 from lxml.etree import _Element as Element
@@ -90,13 +91,13 @@ class Shape:
     @classmethod
     def of(cls, extracted: Sequence[Extracted]) -> "Shape":
         """Return the shape of a result."""
-        filled = frozenset(name for each in extracted for name in each.object.properties)
-        length = sum(len(body_of(each.object)) for each in extracted)
+        filled = frozenset(chain.from_iterable([each.object.properties for each in extracted]))
+        bodies = [body_of(each.object) for each in extracted]
         title = extracted[0].object.first("title") if extracted else None
         title = title if isinstance(title, str) else ""
-        body = bare(body_of(extracted[0].object)) if extracted else ""
+        body = bare(bodies[0]) if bodies else ""
         headed = bool(title) and body.startswith(bare(title))
-        ended = end_alike([body_of(each.object) for each in extracted])
+        length, ended = sum(map(len, bodies)), end_alike(bodies)
         return cls(len(extracted), filled, length, title, headed, ended, crc32(body.encode()))
 
 

@@ -1,6 +1,7 @@
 """Assume the application and level of pages without any sign of them by their URLs."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aahcrawler.adaptation.detection.failure_detection import PageText, body_of
 from aahcrawler.adaptation.detection.sign_learning import SignLearning
@@ -216,8 +217,12 @@ def documented(application: Application, url: str) -> PageLevel | None:
 
 def is_telling(level: PageLevel, url: str) -> bool:
     """Return whether a URL is specific to the level: the level does not document every other one of its site."""
-    root = "/".join(url.split("/", 3)[:3])
-    return not level.documents(ParsedUrl.parse(f"{root}/{UNUSED_PATH}"))
+    return not _documents_all(level, "/".join(url.split("/", 3)[:3]))
+
+
+@lru_cache(MAX_SITES)
+def _documents_all(level: PageLevel, root: str) -> bool:
+    return level.documents(ParsedUrl.parse(f"{root}/{UNUSED_PATH}"))
 
 
 def _former_level(application: Application, former: Metadata | None) -> PageLevel | None:

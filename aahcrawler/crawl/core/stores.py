@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
@@ -165,7 +166,7 @@ class StoreWriter:
         await self.call(self.stores.frontier.count, amounts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CrawlContext:
     """A definition and what makes sense of pages and links; ``fingerprint`` identifies all that pages are analysed by.
 
@@ -204,9 +205,9 @@ class CrawlContext:
         """The most attempts to fetch a URL."""
         return self.icd.politeness.retries + 1
 
-    @property
+    @cached_property
     def link_rules(self) -> LinkRules:
-        """The rules that decide which links are offered."""
+        """Rules that decide which links are offered."""
         limits = self.icd.limits
         return LinkRules(
             self.scope,
@@ -224,13 +225,9 @@ class CurrentContext:
     """Holds the context that a crawl goes by from now on; it is only ever replaced as a whole."""
 
     def __init__(self, context: CrawlContext) -> None:
-        self._now = context
-
-    @property
-    def now(self) -> CrawlContext:
+        self.now = context
         """The newest context."""
-        return self._now
 
     def use(self, context: CrawlContext) -> None:
         """Go by another context from the next request and page on."""
-        self._now = context
+        self.now = context

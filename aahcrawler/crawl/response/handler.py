@@ -17,32 +17,24 @@ from typing import Final
 
 from aahcrawler.archive.history import Former
 from aahcrawler.archive.writer import WrittenCapture
-from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, PageRendering, Rendering
+from aahcrawler.crawl.browsing.page_rendering import NO_LOOK, Rendering
 from aahcrawler.crawl.capture.archiver import Annotations, count, description, identified, object_counts
 from aahcrawler.crawl.capture.recrawl import (
     UNCONDITIONAL,
     ConditionalRequest,
-    Recrawl,
     RecrawlComparison,
     UnreadableCaptureError,
 )
-from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.lifecycle import DomainBudgets, Lifecycle, is_too_large
-from aahcrawler.crawl.core.site_sessions import SiteSessions
-from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
+from aahcrawler.crawl.core.lifecycle import is_too_large
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.health.outages import is_full, is_local
-from aahcrawler.crawl.peers import PeerExport
 from aahcrawler.crawl.response.lease_ending import FROM_SOURCES, LeaseEnding
-from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
-from aahcrawler.crawl.response.listings import AnnouncedFeeds, Contents, Listings, UrlLists
-from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts, with_look
-from aahcrawler.crawl.response.repaired_pages import ReadPage, Rereading
-from aahcrawler.crawl.response.seed_trail import SeedTrail
-from aahcrawler.crawl.response.session_probing import Ask, SessionProbing
-from aahcrawler.crawl.response.sparql_paging import SparqlPaging
-from aahcrawler.crawl.response.trap_detection import TrapDetection
-from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages, VisitNoting
+from aahcrawler.crawl.response.listings import Contents
+from aahcrawler.crawl.response.page_analyser import with_look
+from aahcrawler.crawl.response.repaired_pages import ReadPage
+from aahcrawler.crawl.response.response_steps import ResponseSteps, RunningCrawl
+from aahcrawler.crawl.response.session_probing import Ask
+from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, State
@@ -66,30 +58,6 @@ logger = logging.getLogger(__name__)
 
 _LATE: Final = timedelta(days=2)
 """How long after a change a list may begin to tell of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseSteps:
-    """The steps that an answer goes through, and what they learn from and tell."""
-
-    recrawl: Recrawl
-    trap_detection: TrapDetection
-    analyser: PageAnalyser
-    announced_feeds: AnnouncedFeeds
-    url_lists: UrlLists
-    listings: Listings
-    transcripts: Transcripts
-    link_ranking: LinkRanking
-    batch_scoring: BatchScoring
-    seed_trail: SeedTrail
-    sessions: SiteSessions
-    budgets: DomainBudgets
-    session_probing: SessionProbing
-    visit_noting: VisitNoting
-    sparql_paging: SparqlPaging
-    rendering: PageRendering | None = None
-    peer_export: PeerExport | None = None
-    rereading: Rereading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,21 +111,14 @@ class ResponseHandler:
     it: the lease stays out then, and its URL is fetched again when the crawl goes on.
     """
 
-    def __init__(
-        self,
-        context: CurrentContext,
-        writer: StoreWriter,
-        fetching: FetchControl,
-        lifecycle: Lifecycle,
-        steps: ResponseSteps,
-    ) -> None:
-        self._context = context
-        self._writer = writer
-        self._fetching = fetching
-        self._lifecycle = lifecycle
+    def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
+        self._context = crawl.context
+        self._writer = crawl.writer
+        self._fetching = crawl.fetching
+        self._lifecycle = crawl.lifecycle
         self._steps = steps
-        self._frontier = writer.stores.frontier
-        self.ending = LeaseEnding(context, writer, fetching, lifecycle, steps)
+        self._frontier = crawl.writer.stores.frontier
+        self.ending = LeaseEnding(crawl, steps)
 
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
@@ -530,7 +491,7 @@ def _refused(
     for each in () if found is None else found.refused:
         urls.setdefault(str(each.reason), []).append(spelling(each.url) or each.url)
     for reason, named in urls.items():
-        offers = (Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named)
+        offers = [Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named]
         refused.setdefault(reason, []).extend(offers)
     return refused
 

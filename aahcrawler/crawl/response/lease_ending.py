@@ -7,21 +7,16 @@ finishes their leases here too, in one step of the frontier with their links.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
-from aahcrawler.crawl.core.fetch_control import FetchControl
-from aahcrawler.crawl.core.lifecycle import DomainBudgetError, DomainBudgets, Lifecycle
+from aahcrawler.crawl.core.lifecycle import DomainBudgetError
 from aahcrawler.crawl.core.site_sessions import LoginFailedError
-from aahcrawler.crawl.core.stores import CurrentContext, StoreWriter
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.health.outages import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
-from aahcrawler.crawl.response.link_ranking import LinkRanking
-from aahcrawler.crawl.response.listings import Listings
-from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.response.response_steps import ResponseSteps, RunningCrawl
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
-from aahcrawler.crawl.response.visit_noting import VisitNoting
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Rescore, State
 from aahcrawler.page import Page
 from aahcrawler.scope import SCOPE, Refusal
@@ -30,6 +25,21 @@ from aahcrawler.wire.errors import ProxyUnavailableError, RefusedAddressError, W
 from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 
 logger = logging.getLogger(__name__)
+
+FROM_SOURCES: Final = "from_sources"
+"""The count of captures that were taken from archives."""
+
+MAX_WAIT_FOR_SOURCES: Final = 15.0
+"""Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
+
+MAX_PUT_BEHIND: Final = 100_000
+"""URLs whose scores are known that wait behind others for an archive."""
+
+SHARE_FOR_SOURCES: Final = 0.05
+"""The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
+
+_NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
+"""Counts of a lease whose site was not asked for it."""
 
 
 class RequisiteBudgetError(Exception):
@@ -56,26 +66,6 @@ class UncapturedError(Exception):
     """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
 
 
-FROM_SOURCES: Final = "from_sources"
-"""The count of captures that were taken from archives."""
-
-
-MAX_WAIT_FOR_SOURCES: Final = 15.0
-"""Seconds that the pages of a site wait at most for archives that failed: more would cost those that others have."""
-
-
-MAX_PUT_BEHIND: Final = 100_000
-"""URLs whose scores are known that wait behind others for an archive."""
-
-
-SHARE_FOR_SOURCES: Final = 0.05
-"""The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
-
-
-_NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
-"""Counts of a lease whose site was not asked for it."""
-
-
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
     RobotsDeniedError: (State.BLOCKED, "robots"),
     EndsSessionError: (State.BLOCKED, "logout"),
@@ -88,47 +78,16 @@ _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
 """What becomes of a URL, for an error that says all there is to say."""
 
 
-class LeaseObservers(Protocol):
-    """Those that are told how leases ended."""
-
-    @property
-    def budgets(self) -> DomainBudgets:
-        """What each domain may still use up."""
-
-    @property
-    def listings(self) -> Listings:
-        """What sites list themselves."""
-
-    @property
-    def link_ranking(self) -> LinkRanking:
-        """The ranker, which learns what links were worth."""
-
-    @property
-    def seed_trail(self) -> SeedTrail:
-        """What becomes of the seeds."""
-
-    @property
-    def visit_noting(self) -> VisitNoting:
-        """The log of changes."""
-
-
 class LeaseEnding:
     """Ends leases, each exactly once. Errors of this machine (``is_local``) end none: they end the crawl."""
 
-    def __init__(
-        self,
-        context: CurrentContext,
-        writer: StoreWriter,
-        fetching: FetchControl,
-        lifecycle: Lifecycle,
-        observers: LeaseObservers,
-    ) -> None:
-        self._context = context
-        self._writer = writer
-        self._fetching = fetching
-        self._lifecycle = lifecycle
-        self._observers = observers
-        self._frontier = writer.stores.frontier
+    def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
+        self._context = crawl.context
+        self._writer = crawl.writer
+        self._fetching = crawl.fetching
+        self._lifecycle = crawl.lifecycle
+        self._steps = steps
+        self._frontier = crawl.writer.stores.frontier
         self._waited_for_sources = 0.0
         self._put_behind: dict[str, float] = {}
 
@@ -272,9 +231,9 @@ class LeaseEnding:
         is_failure = state is State.FAILED or reason in DENIED
         kept = await self.keep_failed(lease, reason) if is_failure else {}
         if state is State.FAILED and reason != NO_CAPTURE:
-            await self._observers.visit_noting.failed(lease, reason)
-        await self._observers.listings.failed(lease, reason)
-        counts = {f"{group}:{reason}": 1.0, **kept, **self._observers.seed_trail.failed(lease, state, reason)}
+            await self._steps.visit_noting.failed(lease, reason)
+        await self._steps.listings.failed(lease, reason)
+        counts = {f"{group}:{reason}": 1.0, **kept, **self._steps.seed_trail.failed(lease, state, reason)}
         await self.commit(lease, state, (), Outcome(reason, counts))
 
     async def retry(
@@ -294,18 +253,18 @@ class LeaseEnding:
         backed_off = max(self._fetching.politeness.delay_of(lease.url), 2.0 ** min(lease.attempt - 1, 10))
         pause = max(rest, backed_off) if backs_off else rest
         last = lease.attempt >= self._context.now.attempts
-        trail, told = self._observers.seed_trail, cause or reason
+        trail, told = self._steps.seed_trail, cause or reason
         noted = trail.failed(lease, State.FAILED, told) if last else await trail.tried(lease, told, page)
         learned = self._fetching.politeness.learned(lease.url)
         kept = await self.keep_failed(lease, reason) if last else {}
         if last:
-            await self._observers.visit_noting.failed(lease, reason)
+            await self._steps.visit_noting.failed(lease, reason)
         outcome = Outcome(reason, {f"error:{reason}" if last else "retries": 1.0, **kept, **noted}, pause, learned)
         logger.info("%s attempt %d: %s; its site rests for %.0f s", lease.url, lease.attempt, reason, pause)
         state = await self._writer.call(self._frontier.retry, lease, outcome)
         if state is State.FAILED:
-            await self._observers.listings.failed(lease, reason)
-            await self._observers.link_ranking.ended(lease, state, reason)
+            await self._steps.listings.failed(lease, reason)
+            await self._steps.link_ranking.ended(lease, state, reason)
         await self._fetching.leases.give_back_behind(lease)
         self._writer.stats.merge(outcome.stats)
 
@@ -320,12 +279,12 @@ class LeaseEnding:
             self._frontier.release([lease], delay=delay)
             return blocking.block_urls([lease.url], f"{SCOPE}{refusal}")[0]
 
-        await self._observers.listings.failed(lease, refusal)
+        await self._steps.listings.failed(lease, refusal)
         if await self._writer.call(at_once):
             logger.info("%s %s: %s", lease.url, State.BLOCKED, refusal)
-            noted = self._observers.seed_trail.failed(lease, State.BLOCKED, refusal)
+            noted = self._steps.seed_trail.failed(lease, State.BLOCKED, refusal)
             await self._writer.count({f"blocked:{refusal}": 1, **noted})
-            await self._observers.link_ranking.ended(lease, State.BLOCKED, refusal)
+            await self._steps.link_ranking.ended(lease, State.BLOCKED, refusal)
 
     async def keep_failed(self, lease: Lease, reason: str) -> Mapping[str, float]:
         """Keep that a URL failed, for people to see, and return what that adds to the counts."""
@@ -342,7 +301,7 @@ class LeaseEnding:
         is_asked = state is not State.BLOCKED and outcome.reason != NO_CAPTURE and not outcome.stats.keys() & _NOT_ASKED
         if not is_asked:  # Nothing of its site was asked for, robots.txt perhaps.
             delay = politeness.rest_left(lease.url)
-        stats = {**outcome.stats, **self._observers.budgets.used(lease.url, outcome.stats)}
+        stats = {**outcome.stats, **self._steps.budgets.used(lease.url, outcome.stats)}
         outcome = replace(outcome, stats=stats, delay=delay, learned=politeness.learned(lease.url))
         held = await self._writer.call(self._frontier.finish, lease, state, outcome, links)
         if held:
@@ -350,7 +309,7 @@ class LeaseEnding:
                 politeness.told(lease.url, delay)
             self._writer.stats.merge(outcome.stats)
             if state is not State.DONE:
-                await self._observers.link_ranking.ended(lease, state, outcome.reason)
+                await self._steps.link_ranking.ended(lease, state, outcome.reason)
             self._lifecycle.check_limits()
         else:
             logger.warning("%s: its lease had run out, so it is fetched again", lease.url)

@@ -238,7 +238,7 @@ class PageAnalyser:
         assistance, contribution = scored.assistance, self._contribution(page, scored)
         links = (*embedded_links(page), *self._feed_links(page), *self._alternates(page))
         stream = await self._stream(page)
-        failed = (*assistance.failed_actions, *failures_of(page, assistance))
+        failed = (*assistance.failed_actions, *(failures_of(page, assistance) if page.failed else ()))
         self._log_failed(page, failed)
         beside = Beside(links, failed, stream, self._context.now.fingerprint)
         return PageAnalysis(

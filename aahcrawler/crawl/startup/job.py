@@ -23,11 +23,12 @@ from aahcrawler.crawl.fetch.client_settings import wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import SourcedCaptures
 from aahcrawler.crawl.health.disk_space import DiskSpace, Measure
 from aahcrawler.crawl.lease.lease_source import Slots
-from aahcrawler.crawl.response.handler import ResponseHandler, ResponseSteps
+from aahcrawler.crawl.response.handler import ResponseHandler
 from aahcrawler.crawl.response.link_ranking import BatchScoring, LinkRanking
 from aahcrawler.crawl.response.listings import AnnouncedFeeds, Listings, UrlLists
 from aahcrawler.crawl.response.page_analyser import PageAnalyser, Transcripts
 from aahcrawler.crawl.response.repaired_pages import Rereading
+from aahcrawler.crawl.response.response_steps import ResponseSteps, RunningCrawl
 from aahcrawler.crawl.response.seed_trail import SeedTrail
 from aahcrawler.crawl.response.session_probing import SessionProbing
 from aahcrawler.crawl.response.sparql_paging import SparqlPaging
@@ -123,7 +124,7 @@ def assemble(
         reporting.peer_export,
         rereading,
     )
-    handler = ResponseHandler(current, writer, fetching, lifecycle, steps)
+    handler = ResponseHandler(RunningCrawl(current, writer, fetching, lifecycle), steps)
     parts = recrawl, handler, rereading, sessions, budgets, visits, options.sources
     return Job(current, writer, fetching, lifecycle, *parts, (ranking.run,))
 

@@ -94,8 +94,9 @@ class Stats:
 
     def merge(self, counts: Mapping[str, float]) -> None:
         """Add each of the counts."""
+        own = self.counts
         for name, amount in counts.items():
-            self.add(name, amount)
+            own[name] = own.get(name, 0) + amount
 
     def __getitem__(self, name: str) -> float:
         return self.counts.get(name, 0)
@@ -127,6 +128,12 @@ class SharedStats(Stats):
         """Add to a count."""
         super().add(name, amount)
         self.own[name] = self.own.get(name, 0) + amount
+
+    def merge(self, counts: Mapping[str, float]) -> None:
+        """Add each of the counts."""
+        super().merge(counts)
+        for name, amount in counts.items():
+            self.own[name] = self.own.get(name, 0) + amount
 
     def refresh(self, counts: Mapping[str, float]) -> None:
         """Take over what the counts are by now."""

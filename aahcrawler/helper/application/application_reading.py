@@ -30,19 +30,11 @@ from aahcrawler.helper.links.page_links import Contexts, References, anchor_text
 from aahcrawler.helper.parts.splitting import MAX_REST, Splitting, body_of
 from aahcrawler.helper.site_memory import SiteLines, site_of
 from aahcrawler.induction import datelines
-from aahcrawler.induction.article_text import (
-    AGREED,
-    MIN_AGREED,
-    MISSED,
-    RUNNING,
-    letters,
-    merged,
-    share_of,
-    shares_by_line,
-)
+from aahcrawler.induction.article_text import AGREED, MIN_AGREED, MISSED
 from aahcrawler.induction.generic_objects import GenericReading, read_objects
 from aahcrawler.induction.prepared_page import PreparedPage
 from aahcrawler.induction.record_sets import Region
+from aahcrawler.induction.text_lines import RUNNING, letters, merged, share_of, shares_by_line
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
 from aahcrawler.page.generic import main_content as generic_content

@@ -14,7 +14,7 @@ from aahcrawler.helper.application.application_reading import FIELDS, GENERIC, W
 from aahcrawler.helper.assistance import READ, Assistance, FailedAction, Failure
 from aahcrawler.helper.extraction.extraction import BODY
 from aahcrawler.helper.parts.splitting import body_of
-from aahcrawler.induction.article_text import RUNNING
+from aahcrawler.induction.text_lines import RUNNING
 from aahcrawler.page import Page
 from aahcrawler.page.generic import main_content
 from aahcrawler.page.text import bare

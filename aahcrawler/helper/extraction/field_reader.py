@@ -43,7 +43,7 @@ _GROUPING = re.compile(r"[\s,'’]")
 def shown(node: Node, without: Collection[HtmlElement], strip: str) -> str:
     """Return the plain text of a node without some of its parts, and without ``strip`` at its ends."""
     plain = text.fold(node) if isinstance(node, str) else text.plain_text(node, without)
-    return stripped(plain, strip)
+    return stripped(plain, strip) if strip else plain
 
 
 def stripped(written: str, strip: str) -> str:
@@ -251,6 +251,9 @@ class FoundValues(NamedTuple):
     """Whether the first value is a date that the page shows without a year."""
 
 
+_NOTHING = FoundValues()
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
     """The expressions of a field that can find anything on this page."""
@@ -282,7 +285,7 @@ class FieldReader:
 
     def _read(self, wanted: Field, context: HtmlElement, owners: Owners | None) -> FoundValues:
         plan = self._plans.get(wanted) or self._plan(wanted)
-        blank, elements = FoundValues(), self._location.page.elements
+        blank, elements = _NOTHING, self._location.page.elements
         for selector in plan.selectors:
             nodes = _located(wanted, selector, context, owners, elements)
             found = self._joined(wanted, plan, _outermost(nodes)) if wanted.join else self._singly(wanted, plan, nodes)
@@ -324,7 +327,9 @@ class FieldReader:
 
     def _narrowed(self, selectors: Iterable[Selector], elements: Elements | None) -> Iterator[Selector]:
         narrow = self._location.literals.narrow
-        return (selector for given in selectors if (selector := narrow(given, elements)) is not None)
+        for given in selectors:
+            if (selector := narrow(given, elements)) is not None:
+                yield selector
 
     def _plan(self, wanted: Field) -> _Plan:
         # Markup given as text on the page has elements of its own.
@@ -337,19 +342,20 @@ class FieldReader:
         if wanted.kind is FieldKind.DATETIME:
             return self._dates(wanted, plan, nodes)
         values: list[Value] = []
-        first = FoundValues()
+        elements: tuple[HtmlElement, ...] = ()
+        left_out: tuple[HtmlElement, ...] = ()
         for element, node in islice(nodes, MAX_TRIES):
             without = _without(plan, node, self._location.page.elements)
             value = self._value(wanted, _text(wanted, node, without), node)
-            if not values and (value is not None or not first.elements):
-                first = FoundValues((), (element,), without) if element is not None else FoundValues()
+            if not values and (value is not None or not elements):
+                elements, left_out = ((element,), without) if element is not None else ((), ())
             if value is None:
                 continue
             if value not in values:
                 values.append(value)
             if not wanted.many:
                 break
-        return FoundValues(tuple(values), first.elements, first.without)
+        return FoundValues(tuple(values), elements, left_out)
 
     def _dates(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
         """Read dates; one that is full in an attribute comes before the one that is shown."""
@@ -408,7 +414,7 @@ class FieldReader:
 
 
 def _without(plan: _Plan, node: Node, elements: Elements) -> tuple[HtmlElement, ...]:
-    if isinstance(node, str):
+    if isinstance(node, str) or not plan.without:
         return ()
     return tuple(part for selector in plan.without for part in selector.elements(node, elements))
 

@@ -107,6 +107,12 @@ class Links:
                     break
         return tuple(found.items())
 
+    @cached_property
+    def own(self) -> tuple[tuple[str, HtmlElement], ...]:
+        """Those of ``anchors`` that lead to the page's own site."""
+        fronts = self._fronts
+        return tuple([each for each in self.anchors if each[0].startswith(fronts)])
+
     @property
     def refused(self) -> tuple[Refused, ...]:
         """The junk links so far, each URL once."""
@@ -230,9 +236,7 @@ class Navigation:
     def _pages(self, action: Navigate) -> Iterator[ChosenLink]:
         level = self.application.level(action.to)
         first = level.first_page(self.here.address).url
-        for url, element in self.links.anchors:
-            if not self.links.is_here(url):
-                continue
+        for url, element in self.links.own:
             verdict = self.links.sites.verdict(self.application, url)
             if verdict.reason is None and level.first_page(verdict.address).url == first:
                 yield ChosenLink(verdict.url, element, action.name)
@@ -248,11 +252,10 @@ def starting_points(links: Links, application: Application) -> Iterator[ChosenLi
 
     They are all that a page of no known level leads to, and what a page leads to whose actions lead to no list.
     """
-    for url, element in links.anchors:
-        if links.is_here(url):
-            verdict = links.judge(application, url)
-            if verdict is not None and verdict.level is not None and verdict.level.start:
-                yield ChosenLink(verdict.url, element, None)
+    for url, element in links.own:
+        verdict = links.judge(application, url)
+        if verdict is not None and verdict.level is not None and verdict.level.start:
+            yield ChosenLink(verdict.url, element, None)
 
 
 def unsaid(links: Links, application: Application) -> Iterator[ChosenLink]:
@@ -262,8 +265,8 @@ def unsaid(links: Links, application: Application) -> Iterator[ChosenLink]:
     texts that no action expects. Scripts and parameters are no aliases, and an application without any address of a
     level says nothing at all.
     """
-    for url, element in links.anchors if gives_aliases(application) else ():
-        if links.is_here(url) and not _NO_ALIAS.search(url):
+    for url, element in links.own if gives_aliases(application) else ():
+        if not _NO_ALIAS.search(url):
             verdict = links.judge(application, url)
             if verdict is not None and verdict.level is None:
                 yield ChosenLink(verdict.url, element, None)
@@ -307,9 +310,8 @@ def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterato
 
 def note_junk(links: Links, application: Application) -> None:
     """Note every junk link of the page to its own site, chosen by an action or not."""
-    for url, _ in links.anchors:
-        if links.is_here(url):
-            links.judge(application, url)
+    for url, _ in links.own:
+        links.judge(application, url)
 
 
 def embedded(links: Links, application: Application, addresses: Iterable[str]) -> tuple[str, ...]:
@@ -318,12 +320,12 @@ def embedded(links: Links, application: Application, addresses: Iterable[str]) -
     Scripts on the server that the application calls junk are left out although a page shows their answers: the picture
     of a login challenge, which differs each time, or the beacon that starts a job. Files are kept wherever they are.
     """
-
-    def junk(url: str) -> bool:
-        return (
-            links.is_here(url)
-            and not _FILE.search(url.partition("?")[0])
-            and links.sites.verdict(application, url).reason is not None
-        )
-
-    return tuple(url for url in addresses if not junk(url))
+    return tuple(
+        [
+            url
+            for url in addresses
+            if not links.is_here(url)
+            or _FILE.search(url.partition("?")[0])
+            or links.sites.verdict(application, url).reason is None
+        ]
+    )
