@@ -25,8 +25,6 @@ from pathlib import Path
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.encoding import bytes_to_str, detect_encoding
-from trafilatura.core import bare_extraction
-from trafilatura.settings import Document
 
 from aahcrawler.adaptation.adapter import adaptation
 from aahcrawler.helper import ApplicationAwareHelper, Assistance
@@ -125,6 +123,10 @@ def of_assistance(assistance: Assistance) -> Answer:
 def by_trafilatura(page: Page) -> Answer:
     """Read a page, its fields included, with trafilatura in its fast mode."""
     url = page.url
+    # Importing it takes long, and those that import this module seldom measure it.
+    from trafilatura.core import bare_extraction  # noqa: PLC0415
+    from trafilatura.settings import Document  # noqa: PLC0415
+
     found = bare_extraction(page.body, url=url, fast=True, include_comments=False, with_metadata=True)
     if not isinstance(found, Document):
         return Answer()

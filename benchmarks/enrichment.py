@@ -24,7 +24,6 @@ from random import Random
 from statistics import fmean, stdev
 
 from PIL import ExifTags, Image, ImageDraw, ImageFilter
-from scipy.special import stdtrit
 
 from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from benchmarks.enrichment_world import Planted, World, world
@@ -459,6 +458,8 @@ def _measure(step: Step, seed: int, documents: int, *, kept_aside: bool) -> dict
 
 
 def _rows(name: str, seeds: Sequence[int], documents: int, *, building: bool) -> Iterator[Row]:
+    from scipy.special import stdtrit  # noqa: PLC0415 - it takes long to import
+
     command = [sys.executable, "-m", "benchmarks.enrichment", "--within", name, "--documents", str(documents)]
     command += ["--building"] if building else []
     done = run([*command, "--seeds", str(len(seeds))], os.environ, _TIMEOUT)

@@ -4,10 +4,8 @@ Properties are tried on the same few examples each time, however long these take
 of luck, nor of the machine. ``--hypothesis-profile=quick`` tries fewer, and ``soak`` many, new ones each time.
 """
 
-import os
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -37,10 +35,6 @@ providers._get_local_constants = lambda: providers._local_constants
 pytest_addoption, pytest_runtestloop = processes.pytest_addoption, processes.pytest_runtestloop
 shipped.load_once()
 forking.fork_what_is_spawned()
-
-# Where the environment forbids bytecode, each process that a test starts would compile the whole project anew.
-os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # So it is for what a shell runs in the background, and would be for all processes that tests start.

@@ -33,8 +33,7 @@ class _Spawned(ForkServerProcess):
 
     def run(self) -> None:
         """Run what it was made for."""
-        os.environ.clear()
-        os.environ.update(self._environment)
+        _set_environment(self._environment)
         super().run()
 
 
@@ -160,8 +159,7 @@ def _run(
     for number, pipe in enumerate((out, err), 1):
         with pipe:
             os.dup2(pipe.fileno(), number)
-    os.environ.clear()
-    os.environ.update(environment)
+    _set_environment(environment)
     os.chdir(cwd)
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.argv = ["aah", *arguments]
@@ -174,6 +172,16 @@ def _run(
         exec(code or "from aahcrawler import cli\ncli.main()", {"__name__": "__main__"})  # noqa: S102
     finally:
         atexit._run_exitfuncs()  # A process that multiprocessing has forked leaves them out.
+
+
+def _set_environment(environment: Mapping[str, str]) -> None:
+    """Have this process have an environment, and look itself for what that brings."""
+    from aahcrawler.documents.formats import added_formats
+
+    os.environ.clear()
+    os.environ.update(environment)
+    if "PYTHONPATH" in environment:
+        added_formats.cache_clear()
 
 
 class _Worker:
@@ -241,8 +249,7 @@ def _work(arguments: list[str], environment: dict[str, str], files: Sequence[Con
         with file:
             os.dup2(file.fileno(), number)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - multiprocessing has set another one
-    os.environ.clear()
-    os.environ.update(environment)
+    _set_environment(environment)
     sys.argv = ["aah", *arguments]
     try:
         cli.main()

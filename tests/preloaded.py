@@ -15,6 +15,7 @@ from typer.main import get_command
 from aahcrawler import cli
 from aahcrawler.adaptation.detection.sign_relaxation import Similarity
 from aahcrawler.crawl.reload.self_repair import SelfRepair
+from aahcrawler.documents.formats import added_formats
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.page import Headers, Page
 from aahcrawler.traps.sketch import sketch
@@ -31,6 +32,7 @@ load_once()
 validate_alike()
 _LOADED = shipped()
 for module in (
+    "pytest",  # Each process runs the script of its parent once more, as its main module.
     "aahcrawler.archive.checking",
     "aahcrawler.crawl.cluster.supervisor",
     "aahcrawler.crawl.cluster.worker",
@@ -39,9 +41,14 @@ for module in (
     "aahcrawler.crawl.scrapy.scheduler",
     "aahcrawler.crawl.scrapy.session_middleware",
     "aahcrawler.crawl.scrapy.settings",
+    "aahcrawler.overview.overview_report",
     "aahcrawler.report",
     "aahcrawler.service.server",
+    "numpy.ma",
     "offline.tables",
+    "online_analysis.icd.seed_list",
+    "rich._emoji_codes",
+    "scrapy.logformatter",
 ):
     import_module(module)
 _similar_to: Callable[[Similarity], matching.Detector] = vars(Similarity)["_detector"].func
@@ -61,6 +68,7 @@ Similarity._detector = property(_similar)  # type: ignore[assignment]
 cli.app = get_command(cli.app)  # type: ignore[assignment]
 for language in ("en", None):
     listed_idf(language)
+added_formats()
 headers = Headers((("Content-Type", "text/html; charset=utf-8"),))
 page = Page("http://harbour.test/", 200, headers, PAGE.encode(), datetime(2026, 1, 1, tzinfo=UTC))
 ApplicationAwareHelper(_LOADED, adapter=SelfRepair(_LOADED).adapter).assist(page)

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tests import forking
+from tests import forking, shipped
 from tests.collecting import units_of
 
 Unit = Sequence[pytest.Item]
@@ -47,6 +47,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if any(item.get_closest_marker("starts") for item in session.items):
         forking.share_forks()
     vars(session.config)["_tmp_path_factory"].getbasetemp()
+    shipped.shipped()  # Most tests ask for it, and each process would load it.
     processes: list[_Process] = []
     try:
         for number in range(count):

@@ -34,6 +34,7 @@ _STARTERS = frozenset(
 )
 """Modules whose functions and classes start something, and functions that do, whatever they are of."""
 _RECORDED = "tests.recorded_site"
+_LOOKED_FOR = _STARTERS | {_RECORDED}
 _FOLLOWED = ("tests.", "benchmarks.", "examples.")
 _STARTS = frozenset(
     {
@@ -59,12 +60,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what starts something."""
+    reached = dict[int, frozenset[str]]()
     for item in items:
         if isinstance(item, pytest.Function):
-            reached = frozenset[str]().union(*map(_reached, _functions(item)))
-            if reached & _STARTERS:
+            key = id(item._fixtureinfo)  # There is one for all parameters of a test.
+            if key not in reached:
+                reached[key] = frozenset[str]().union(*map(_reached, _functions(item)))
+            if reached[key] & _STARTERS:
                 item.add_marker(pytest.mark.starts)
-            if _RECORDED in reached:
+            if _RECORDED in reached[key]:
                 item.add_marker(pytest.mark.recorded)
 
 
@@ -87,10 +91,10 @@ def _functions(item: pytest.Function) -> Iterator[object]:
 
 @functools.cache
 def _reached(thing: object) -> frozenset[str]:
-    """Return the modules of all that the code of a function or class leads to, and what it names besides."""
+    """Return which of the modules and names that are looked for the code of a function or class leads to."""
     own = _module(thing)
     known = {id(thing)}
-    open_, reached = [thing], {own}
+    open_, reached = [thing], {own} & _LOOKED_FOR
     while open_:
         modules, followed = _led_to(open_.pop(), own)
         reached |= modules
@@ -106,7 +110,7 @@ _led: dict[tuple[int, str], tuple[frozenset[str], list[object], object]] = {}
 
 
 def _led_to(thing: object, own: str) -> tuple[frozenset[str], list[object]]:
-    """Return the modules of what something names, and the things among these that are followed from a module."""
+    """Return the looked-for modules of what something names, and the things that are followed from a module."""
     key = (id(thing), "" if own.startswith(_FOLLOWED) else own)
     if key not in _led:
         modules, followed = set[str](), []
@@ -115,7 +119,7 @@ def _led_to(thing: object, own: str) -> tuple[frozenset[str], list[object]]:
             modules.add(module)
             if module == own or module.startswith(_FOLLOWED):
                 followed.append(named)
-        _led[key] = frozenset(modules), followed, thing
+        _led[key] = _LOOKED_FOR & modules, followed, thing
     return _led[key][:2]
 
 

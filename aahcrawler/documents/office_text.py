@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from aahcrawler.documents import docx_text, epub_text, odt_text, pdf_text
+from aahcrawler.documents import docx_text, epub_text, odt_text
 from aahcrawler.documents.content import About, CutError, EncryptedError, Piece, SentFile, sheets
 from aahcrawler.documents.zip_package import Package, is_encrypted
 from aahcrawler.page.transcript import Sheet
@@ -28,6 +28,8 @@ def contents(file: SentFile) -> tuple[About, Iterator[Sheet]]:
         return package_contents(file.body)
     if is_encrypted(file.body):
         raise EncryptedError
+    from aahcrawler.documents import pdf_text  # noqa: PLC0415 - pypdf takes long, and most children read other files
+
     return pdf_text.contents(file.body)
 
 

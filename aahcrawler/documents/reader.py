@@ -23,7 +23,6 @@ from aahcrawler.documents.content import ENCRYPTED
 from aahcrawler.documents.formats import OFFICE, RDF, SPREADSHEETS, format_of, is_document
 from aahcrawler.page import Headers, Page, sniff
 from aahcrawler.page.transcript import Sheet, Transcript, TranscriptLink
-from online_analysis.icd import plain_text
 
 SECONDS: Final = 120.0
 """The most seconds that one document may take in all; the pages read until then count. The child bounds the work: a
@@ -272,6 +271,9 @@ def given_text(body: bytes, media_type: str, reader: DocumentReader) -> GivenTex
     """
     if len(body) > LARGEST:
         return GivenText("", (), f"the file is larger than {LARGEST:,} bytes")
+    # Each child imports this module, too, and what this brings along takes longer than all else that it imports.
+    from online_analysis.icd import plain_text  # noqa: PLC0415
+
     headers = Headers((("Content-Type", media_type),) if media_type else ())
     page = Page("http://file.invalid/", 200, headers, body, datetime.now(UTC))
     if is_document(page):

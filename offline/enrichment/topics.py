@@ -11,7 +11,6 @@ from typing import Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_matrix
 
 from aahcrawler.annotations import Annotation, Kind
@@ -269,6 +268,8 @@ def _likeness(former: Sequence[Terms], now: Sequence[Terms]) -> NDArray[np.float
 
 def _matched(likeness: NDArray[np.float64]) -> Iterator[tuple[int, int]]:
     """Yield the pairs of a row and a column that go together best, each in one of them (Kuhn, 1955)."""
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - it takes long to import
+
     wanted = np.where(likeness >= _MIN_LIKENESS, likeness, 0)
     for row, column in zip(*linear_sum_assignment(wanted, maximize=True), strict=True):
         if wanted[row, column]:

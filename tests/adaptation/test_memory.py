@@ -16,7 +16,7 @@ from aahcrawler.metadata import Metadata
 from aahcrawler.page.text import excerpt
 from aahcrawler.webobject import Person, Value, WebObject
 from aahcrawler.wrapper_induction.examples import LabelledExample, LabelledObject, Method
-from knowledge_base.model import Extract
+from knowledge_base.model import Extract, PageLevel
 from tests.pace import at_most
 from tests.page.building import page_of
 from tests.shipped import shipped
@@ -36,9 +36,16 @@ POSTS: Sequence[tuple[str, str, datetime]] = (
     ("Ann Boyd", "+1", datetime(2022, 1, 15, 8, 0, tzinfo=UTC)),
     ("王小明", "港口結冰了，每個人都走在冰上，渡輪停開三天。", datetime(2022, 1, 16, 9, 45, tzinfo=UTC)),
 )
-APPLICATION = shipped().application("phpBB")
-LEVEL = next(level for level in APPLICATION.levels if level.role == "terminal")
-ACTION = next(action for action in LEVEL.actions if isinstance(action, Extract))
+
+
+def topic() -> PageLevel:
+    """Return the level of topics of phpBB."""
+    return next(level for level in shipped().application("phpBB").levels if level.role == "terminal")
+
+
+def reading() -> Extract:
+    """Return the action that reads posts there."""
+    return next(action for action in topic().actions if isinstance(action, Extract))
 
 
 def former(posts: Sequence[tuple[str, str, datetime]] = POSTS) -> tuple[WebObject, ...]:
@@ -46,7 +53,7 @@ def former(posts: Sequence[tuple[str, str, datetime]] = POSTS) -> tuple[WebObjec
         return {"author": (Person(author),), "body": (body,), "date": (date,), "title": ("Ice",)}
 
     return tuple(
-        WebObject(f"{URL}#p{n}", ACTION.first_type if n == 1 else ACTION.type, URL, properties(*post), URL)
+        WebObject(f"{URL}#p{n}", reading().first_type if n == 1 else reading().type, URL, properties(*post), URL)
         for n, post in enumerate(posts, 1)
     )
 
@@ -75,7 +82,7 @@ def shown(posts: str) -> str:
 
 
 def example(posts: str, objects: Sequence[WebObject] = ()) -> LabelledExample:
-    found = recall(page_of(shown(posts), url=URL), ACTION, objects or former())
+    found = recall(page_of(shown(posts), url=URL), reading(), objects or former())
     assert found is not None
     return found
 
@@ -128,7 +135,7 @@ def test_the_newest_first_is_the_same_content() -> None:
 
 
 def test_content_that_is_gone_is_absent() -> None:
-    found = recall(page_of(shown("<p>This topic does not exist any more.</p>"), url=URL), ACTION, former())
+    found = recall(page_of(shown("<p>This topic does not exist any more.</p>"), url=URL), reading(), former())
     assert found is not None
     assert found.objects == ()
     assert found.confidence > 0.8
@@ -136,22 +143,22 @@ def test_content_that_is_gone_is_absent() -> None:
 
 def test_nothing_is_said_where_nothing_is_remembered_or_too_little_is_left() -> None:
     page = page_of(shown(divisions()), url=URL)
-    assert recall(page, ACTION, ()) is None
+    assert recall(page, reading(), ()) is None
     other = [WebObject(each.iri, "profile", URL, each.properties) for each in former()]
-    assert recall(page, ACTION, other) is None
-    assert recall(page_of(shown("<p>The harbour froze over in January.</p>"), url=URL), ACTION, former()) is None
-    assert recall(page_of("%PDF", "application/pdf", url=URL), ACTION, former()) is None
+    assert recall(page, reading(), other) is None
+    assert recall(page_of(shown("<p>The harbour froze over in January.</p>"), url=URL), reading(), former()) is None
+    assert recall(page_of("%PDF", "application/pdf", url=URL), reading(), former()) is None
     short = former(((POSTS[2][0], "Thanks!", POSTS[2][2]),))
-    assert recall(page_of(shown("<p>Not here.</p>"), url=URL), ACTION, short) is None
+    assert recall(page_of(shown("<p>Not here.</p>"), url=URL), reading(), short) is None
 
 
 def test_the_strategy_asks_the_former_capture() -> None:
     page = page_of(shown(divisions()), url=URL)
-    question = Question(page, APPLICATION, LEVEL, ACTION, Metadata(objects=former()))
+    question = Question(page, shipped().application("phpBB"), topic(), reading(), Metadata(objects=former()))
     found = MemoryStrategy().label(question)
     assert found is not None
     assert len(found.objects) == 4
-    assert MemoryStrategy().label(Question(page, APPLICATION, LEVEL, ACTION)) is None
+    assert MemoryStrategy().label(Question(page, shipped().application("phpBB"), topic(), reading())) is None
 
 
 def test_a_text_that_stands_in_several_places_goes_between_its_neighbours() -> None:
@@ -206,7 +213,7 @@ def test_signatures_that_stand_on_all_posts_belong_to_each() -> None:
 def test_a_page_that_says_one_thing_fifty_thousand_times_takes_no_long_time() -> None:
     page = page_of(shown("<p>" + "harbour froze over in " * 50_000 + "</p>"), url=URL)
     with at_most(10):
-        recall(page, ACTION, former((("Ann Boyd", "the harbour froze over in " * 2_000, POSTS[0][2]),)))
+        recall(page, reading(), former((("Ann Boyd", "the harbour froze over in " * 2_000, POSTS[0][2]),)))
 
 
 def headed(behind: int) -> str:
@@ -270,7 +277,7 @@ def test_an_author_is_found_in_texts_that_end_with_the_name_and_in_attributes(wr
         for author, body, _ in (POSTS[0], *POSTS[3:])
     )
     known = former([POSTS[0], *POSTS[3:]])
-    found = (recall(page_of(f"<html><body>{posts}</body></html>", url=URL), ACTION, known) or example("")).objects
+    found = (recall(page_of(f"<html><body>{posts}</body></html>", url=URL), reading(), known) or example("")).objects
     assert [(str(each.labels["author"].value), each.labels["author"].attribute) for each in found] == [
         (str(Person(author)), attribute) for author, *_ in (POSTS[0], *POSTS[3:])
     ]

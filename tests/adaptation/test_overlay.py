@@ -28,7 +28,6 @@ from knowledge_base.selectors import compile_selector
 from tests.page.building import page_of
 from tests.shipped import shipped
 
-BASE = shipped()
 URL = "http://forum.test/viewtopic.php?t=7"
 REDESIGNED = page_of(
     """<html><head><meta name="generator" content="phpBB"><title>Ice</title></head><body id="phpbb"><h2>Ice</h2>
@@ -92,7 +91,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def topic_level() -> str:
-    return next(level.name for level in BASE.application("phpBB").levels if level.role == "terminal")
+    return next(level.name for level in shipped().application("phpBB").levels if level.role == "terminal")
 
 
 @pytest.fixture
@@ -108,7 +107,7 @@ def kept(crawl: Path, *actions: LearnedAction) -> Overlay:
 
 
 def test_what_is_kept_is_read_back_and_finds_the_same(crawl: Path) -> None:
-    (found,), problems = kept(crawl, learned()).actions(BASE)
+    (found,), problems = kept(crawl, learned()).actions(shipped())
     assert problems == ()
     expected = replace(learned(), level=topic_level())
     assert replace(found, wrapper=expected.wrapper) == expected
@@ -128,7 +127,7 @@ def test_the_files_are_valid_for_editors(crawl: Path) -> None:
 
 def test_one_of_the_same_name_site_and_level_is_replaced(crawl: Path) -> None:
     overlay = kept(crawl, learned(), learned("other.test"), replace(learned(), after=9))
-    assert sorted((each.site, each.after) for each in overlay.actions(BASE)[0]) == [
+    assert sorted((each.site, each.after) for each in overlay.actions(shipped())[0]) == [
         ("forum.test", 9),
         ("other.test", 4),
     ]
@@ -137,7 +136,7 @@ def test_one_of_the_same_name_site_and_level_is_replaced(crawl: Path) -> None:
 def test_workers_may_write_at_once(crawl: Path) -> None:
     with ThreadPoolExecutor(8) as executor:
         list(executor.map(lambda number: kept(crawl, learned(f"site{number}.test")), range(24)))
-    assert len(Overlay(crawl / LEARNED).actions(BASE)[0]) == 24
+    assert len(Overlay(crawl / LEARNED).actions(shipped())[0]) == 24
 
 
 def test_its_stamp_changes_with_its_files(crawl: Path) -> None:
@@ -152,7 +151,7 @@ def test_its_stamp_changes_with_its_files(crawl: Path) -> None:
 def test_a_broken_file_is_told_and_the_others_are_read(crawl: Path, text: str) -> None:
     overlay = kept(crawl, learned())
     (crawl / LEARNED / "Broken.xml").write_text(text)
-    actions, problems = overlay.actions(BASE)
+    actions, problems = overlay.actions(shipped())
     assert len(actions) == 1
     assert all("Broken.xml" in str(problem) for problem in problems)
     assert problems
@@ -162,7 +161,7 @@ def test_a_broken_file_does_not_keep_new_things_from_being_kept(crawl: Path) -> 
     overlay = kept(crawl, learned())
     (crawl / LEARNED / "phpBB.xml").write_text("<learned")
     kept(crawl, learned("other.test"))
-    assert [each.site for each in overlay.actions(BASE)[0]] == ["other.test"]
+    assert [each.site for each in overlay.actions(shipped())[0]] == ["other.test"]
     assert (crawl / LEARNED / "phpBB.broken").exists()
 
 
@@ -170,7 +169,7 @@ def test_an_expression_that_cannot_be_compiled_is_told_with_its_line(crawl: Path
     overlay = kept(crawl, learned())
     file = crawl / LEARNED / "phpBB.xml"
     file.write_text(file.read_text().replace("article.utterance", "article..utterance", 1))
-    actions, problems = overlay.actions(BASE)
+    actions, problems = overlay.actions(shipped())
     assert actions == ()
     assert problems[0].line > 1
 
@@ -178,7 +177,7 @@ def test_an_expression_that_cannot_be_compiled_is_told_with_its_line(crawl: Path
 def test_expressions_are_kept_as_they_were_written(crawl: Path) -> None:
     file = Overlay(crawl / "first").keep(replace(learned(), level="thread"))
     assert 'css="article.utterance"' in file.read_text()
-    (read,), _ = Overlay(crawl / "first").actions(BASE)
+    (read,), _ = Overlay(crawl / "first").actions(shipped())
     assert Overlay(crawl / "again").keep(read).read_text() == file.read_text()
 
 
@@ -186,7 +185,7 @@ def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
     overlay = Overlay(crawl / LEARNED)
     overlay.keep(learned(application="Elsewhere"))
     overlay.keep(replace(learned(), level="nowhere"))
-    assert overlay.actions(BASE) == ((), ())
+    assert overlay.actions(shipped()) == ((), ())
 
 
 @pytest.mark.slow
@@ -200,10 +199,10 @@ def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
     assert found.match is not None
     assert found.match.variant == promoted.variant
     assert [each.iri.partition("#")[2] for each in found.objects] == ["p1", "p2"]
-    shipped = (SHIPPED / "applications" / "phpbb.xml").read_text().splitlines()
-    added = [line for line in promoted.file.read_text().splitlines() if line not in shipped]
-    rest = [line for line in promoted.file.read_text().splitlines() if line in shipped]
-    assert [line for line in shipped if line not in rest] == []
+    original = (SHIPPED / "applications" / "phpbb.xml").read_text().splitlines()
+    added = [line for line in promoted.file.read_text().splitlines() if line not in original]
+    rest = [line for line in promoted.file.read_text().splitlines() if line in original]
+    assert [line for line in original if line not in rest] == []
     assert sum("<variant" in line for line in added) == 1
 
 
@@ -247,10 +246,10 @@ def test_actions_of_one_level_and_template_go_into_one_variant(base: Path) -> No
 
 @pytest.mark.slow
 def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) -> None:
-    shipped = (SHIPPED / "applications" / "phpbb.xml").read_bytes()
+    original = (SHIPPED / "applications" / "phpbb.xml").read_bytes()
     parser = etree.XMLParser(remove_blank_text=True)
     own = base / "applications" / "phpbb.xml"
-    own.write_bytes(etree.tostring(etree.fromstring(shipped, parser), encoding="utf-8"))
+    own.write_bytes(etree.tostring(etree.fromstring(original, parser), encoding="utf-8"))
     promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (SHIPPED, base), "dark")
     found = etree.parse(own).find(f".//variant[@name='{promoted.variant}']")
     assert found is not None
@@ -260,7 +259,7 @@ def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) ->
 
 
 def test_what_differs_stands_side_by_side() -> None:
-    rows = {row.part: row for row in compared(replace(learned(), level=topic_level()), BASE)}
+    rows = {row.part: row for row in compared(replace(learned(), level=topic_level()), shipped())}
     assert (
         rows["body"].after
         == ("descendant-or-self::div[@class and contains(concat(' ', normalize-space(@class), ' '), ' speech ')]",)
@@ -293,7 +292,7 @@ def without(action: LearnedAction, name: str) -> LearnedAction:
 
 @pytest.mark.slow
 def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(base: Path) -> None:
-    level = BASE.application("phpBB").level(topic_level())
+    level = shipped().application("phpBB").level(topic_level())
     (posts,) = (each for each in level.actions if isinstance(each, Extract) and each.name == "posts")
     assert {"title", "date"} <= {field.name for field in posts.fields}
     promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (SHIPPED, base), "dark")
@@ -417,7 +416,7 @@ LINKS = LearnedLinks(
 def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_level_finds_nothing(
     base: Path, written: Expression, documented: bool, variant: str
 ) -> None:
-    levels = BASE.application("phpBB").level("forum")
+    levels = shipped().application("phpBB").level("forum")
     action = next(each.name for each in levels.actions if isinstance(each, Navigate) and each.to == topic_level())
     links = replace(LINKS, action=action, to=topic_level(), expression=written, documented=documented)
     promoted = promote(links, (BOARD,), (SHIPPED, base), variant)

@@ -13,13 +13,11 @@ from aahcrawler.helper.adaptation_protocol import Question
 from aahcrawler.induction.outline import Outline
 from aahcrawler.webobject import Person
 from aahcrawler.wrapper_induction.examples import LabelledExample, Method
-from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity
+from knowledge_base.model import DateFormat, Extract, Field, FieldKind, Identity, PageLevel
 from knowledge_base.selectors import Selector, compile_selector
 from tests.page.building import page_of
 from tests.shipped import shipped
 
-APPLICATION = shipped().application("phpBB")
-LEVEL = next(level for level in APPLICATION.levels if level.role == "terminal")
 TEXTS = (
     "The harbour froze over in January, and everybody in town walked across it at least once.",
     "Nobody believed it at first, least of all the ferry company, which had to stop for a week.",
@@ -51,9 +49,14 @@ ARTICLE = Extract(
 )
 
 
+def topic() -> PageLevel:
+    """Return the level of topics of phpBB."""
+    return next(level for level in shipped().application("phpBB").levels if level.role == "terminal")
+
+
 def example(markup: str, action: Extract = POSTS) -> LabelledExample | None:
     page = page_of(f"<html><head><title>Ice - Forum</title></head><body>{markup}</body></html>")
-    return RelaxationStrategy(shipped()).label(Question(page, APPLICATION, LEVEL, action))
+    return RelaxationStrategy(shipped()).label(Question(page, shipped().application("phpBB"), topic(), action))
 
 
 def posts(item: str, body: str, author: str) -> str:
@@ -171,9 +174,9 @@ def test_what_holds_the_article_is_no_comment_on_it() -> None:
         f'<time datetime="2022-02-01T10:00">1 February</time><div class="postbody">{text}</div></div>'
     )
     assert example(markup) is not None
-    level = replace(LEVEL, actions=(ARTICLE, POSTS))
+    level = replace(topic(), actions=(ARTICLE, POSTS))
     page = page_of(f"<html><head><title>Ice - Forum</title></head><body>{markup}</body></html>")
-    assert RelaxationStrategy(shipped()).label(Question(page, APPLICATION, level, POSTS)) is None
+    assert RelaxationStrategy(shipped()).label(Question(page, shipped().application("phpBB"), level, POSTS)) is None
 
 
 def test_what_a_form_asks_of_readers_is_no_post() -> None:
@@ -191,7 +194,7 @@ def test_nothing_is_claimed_where_nothing_is_named_like_it() -> None:
 
 def test_pages_without_markup_teach_nothing() -> None:
     page = page_of("{}", "application/json")
-    assert RelaxationStrategy(shipped()).label(Question(page, APPLICATION, LEVEL, POSTS)) is None
+    assert RelaxationStrategy(shipped()).label(Question(page, shipped().application("phpBB"), topic(), POSTS)) is None
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ import asyncio
 import errno
 import os
 import resource
-import shlex
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +39,7 @@ from tests.crawl.crawling import PATIENCE, EndedRun, aah, rows, running, summary
 from tests.crawl.gate import Gate
 from tests.crawl.site import Site, serving
 from tests.crawl.verifying import assert_counts, assert_whole
+from tests.forking import Forked, forked
 
 GB = 10**9
 
@@ -359,23 +358,43 @@ def test_ctrl_c_ends_a_crawl_that_pauses_and_gives_back_what_it_holds(tmp_path: 
     assert_counts(crawl)
 
 
-DISK_OF_ITS_OWN = ["unshare", "--user", "--map-root-user", "--mount"]
+ON_A_DISK = """
+import ctypes, os, shutil, sys
+from pathlib import Path
+
+disk, definition, kept = sys.argv[1:]
+user, group = os.getuid(), os.getgid()
+libc = ctypes.CDLL(None)
+if libc.unshare(0x10000000 | 0x20000):  # CLONE_NEWUSER, CLONE_NEWNS
+    sys.exit(9)
+for name, text in ("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1"):
+    Path("/proc/self", name).write_text(text)
+if libc.mount(b"tmpfs", disk.encode(), b"tmpfs", 0, b"size=24m"):
+    sys.exit(9)
+if definition:
+    from aahcrawler import cli
+
+    sys.argv = ["aah", "crawl", definition]
+    try:
+        cli.main()
+    finally:
+        shutil.copytree(Path(disk, "crawl"), kept)
+"""
+"""Crawls on a file system of a few megabytes, which only this process sees; without a definition it is only made."""
 
 
+@cache
 def can_mount() -> bool:
     """Whether this user may have small file systems of his own."""
-    tried = [*DISK_OF_ITS_OWN, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
-    try:
-        return subprocess.run(tried, capture_output=True, check=False, timeout=PATIENCE).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
+    with forked(ON_A_DISK, "/mnt", "", "") as process:
+        return process.wait() == 0
 
 
 @dataclass(frozen=True, slots=True)
 class SmallDisk:
     """A crawl that runs on a file system of a few megabytes; its folder is copied to ``kept`` at its end."""
 
-    process: subprocess.Popen[str]
+    process: Forked
     folder: Path
     kept: Path
 
@@ -408,14 +427,7 @@ def on_small_disk(tmp_path: Path, url: str, more: str) -> Iterator[SmallDisk]:
     mounted.mkdir()
     icd = write_icd(tmp_path, url, more=more)
     icd.write_text(icd.read_text("utf-8").replace(str(tmp_path / "crawl"), str(mounted / "crawl")), "utf-8")
-    disk, kept, python = (shlex.quote(str(path)) for path in (mounted, tmp_path / "kept", sys.executable))
-    script = (
-        f"mount -t tmpfs -o size=24m tmpfs {disk} || exit 9; "
-        f"{python} -m aahcrawler.cli crawl {shlex.quote(str(icd))}; code=$?; cp -r {disk}/crawl {kept}; exit $code"
-    )
-    with subprocess.Popen(
-        [*DISK_OF_ITS_OWN, "sh", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with forked(ON_A_DISK, mounted, icd, tmp_path / "kept") as process:
         seen_from_outside = Path(f"/proc/{process.pid}/root{mounted}")
         try:
             yield SmallDisk(process, seen_from_outside, tmp_path / "kept")
@@ -423,10 +435,13 @@ def on_small_disk(tmp_path: Path, url: str, more: str) -> Iterator[SmallDisk]:
             process.kill()
 
 
-needs_a_disk = pytest.mark.skipif(not can_mount(), reason="this user may not mount file systems")
+@pytest.fixture
+def needs_a_disk() -> None:
+    if not can_mount():
+        pytest.skip("this user may not mount file systems")
 
 
-@needs_a_disk
+@pytest.mark.usefixtures("needs_a_disk")
 def test_a_crawl_leaves_its_reserve_free(tmp_path: Path) -> None:
     with (
         serving(article_site(40, gate=(gate := Gate(free=8)))) as site,
@@ -445,7 +460,7 @@ def test_a_crawl_leaves_its_reserve_free(tmp_path: Path) -> None:
         assert log.count("the disk has space again") == 1
 
 
-@needs_a_disk
+@pytest.mark.usefixtures("needs_a_disk")
 def test_a_disk_without_a_byte_left_loses_nothing(tmp_path: Path) -> None:
     with (
         serving(article_site(40, gate=(gate := Gate(free=8)))) as site,

@@ -24,15 +24,13 @@ from tests.crawl.test_response_handler import PAGE, Bench, Broken, Flood, answer
 from tests.scores.logs import BEGUN, HostRanker, Ticking, score_log
 from tests.shipped import shipped
 
-KNOWN = shipped()
-
 
 class RankedBench(Bench):
     """A response handler with a ranker, and a frontier that takes scores of what is queued."""
 
     def __init__(self, tmp_path: Path, analyser: Flood | None = None) -> None:
         self.ranker = HostRanker()
-        super().__init__(tmp_path, KNOWN, analyser or Flood(), Lessons(self.ranker))
+        super().__init__(tmp_path, shipped(), analyser or Flood(), Lessons(self.ranker))
         self.asked: list[list[Rescore]] = []
         self.refused: frozenset[str] = frozenset()
         frontier: Any = self.recorder
@@ -203,7 +201,7 @@ def test_a_ranker_that_fails_ends_re_scoring_and_not_the_crawl(
 
 
 def test_without_a_ranker_scores_are_logged_all_the_same(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, KNOWN, Flood())
+    bench = Bench(tmp_path, shipped(), Flood())
     with bench.history:
         bench.answer(lease(), answer())
         bench.fail(lease("http://a.test/1"), ProtocolError("no HTTP"))

@@ -1,8 +1,6 @@
 """Enrichment says the same whatever happens to it, and nothing twice."""
 
 import gzip
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +15,7 @@ from offline.enrichment.enriching import StepResult, enrich
 from offline.enrichment.steps import EnrichError, EnrichmentStep
 from tests.enrichment.annotators import BROKEN, FREQUENT, NEWER, UNSOUND, WORDS
 from tests.enrichment.archives import define, write_posts
+from tests.forking import forked
 from tests.offline.crawls import BEGUN, capture, graph, post, writer
 from tests.offline.shapes import violations
 
@@ -131,8 +130,8 @@ def test_a_run_that_was_killed_is_gone_on_with(tmp_path: Path) -> None:
         "from tests.enrichment.annotators import DYING; list(enrich(Path(sys.argv[1]), [DYING]))"
     )
     for _ in range(2):
-        died = subprocess.run([sys.executable, "-c", code, str(killed)], check=False, timeout=120)
-        assert died.returncode == -9
+        with forked(code, killed) as dying:
+            assert dying.wait() == -9
     before = len(said(killed))
     assert 0 < before < 120
     run(killed, WORDS, FREQUENT)

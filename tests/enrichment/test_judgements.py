@@ -1,10 +1,6 @@
 """What people judge, and whom they make members, are annotations of theirs: the last counts, and none is lost."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from threading import Thread
 
@@ -23,6 +19,7 @@ from aahcrawler.annotations.judgements import (
 )
 from aahcrawler.annotations.web_annotations import AnnotationFileError, rewrite
 from aahcrawler.layout import JUDGEMENTS, MEMBERSHIP
+from tests.forking import forked
 
 ONE, OTHER = Seen("http://a.test/1", "urn:uuid:1", "2013-06-05T10:00:00+00:00"), Seen("http://a.test/2")
 
@@ -92,11 +89,9 @@ for number in range(10_000):
 
 @pytest.mark.starts
 def test_a_kill_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", _JUDGING, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as judging:
-        assert judging.stdout is not None
+    with forked(_JUDGING, tmp_path) as judging:
         seen = [int(judging.stdout.readline()) for _ in range(20)]
-        os.kill(judging.pid, signal.SIGKILL)
+        judging.kill()
         seen += map(int, judging.stdout.read().split())
     assert {f"http://a.test/{number}" for number in seen} <= {each.page.url for each in judgements_of(tmp_path)}
     judge(tmp_path, "ben", Said(ONE, Grade.RELEVANT))

@@ -1,6 +1,7 @@
 """Where the sentences of texts stand, and which lemmas are how often in them, with and without models."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,7 +17,9 @@ from offline.enrichment.sentences import (
     sentences_in,
 )
 from offline.enrichment.steps import chosen_steps
-from online_analysis.analysers.gazetteer import WordForm
+
+if TYPE_CHECKING:
+    from online_analysis.analysers.gazetteer import WordForm
 
 
 def said(text: str, language: str = "en", models: dict[str, str] | None = None) -> list[Annotation]:
@@ -62,8 +65,10 @@ def test_a_model_without_a_parser_tells_noun_phrases_by_parts_of_speech(model: s
     assert dict(found.values)["phrases-by"] == "parts of speech"
 
 
-def forms(written: str, *, has_parser: bool = False) -> list[WordForm]:
+def forms(written: str, *, has_parser: bool = False) -> "list[WordForm]":
     """Return words of "text/lemma/part" with spaces between, phrases of a parser in brackets."""
+    from online_analysis.analysers.gazetteer import WordForm  # It imports spaCy, which takes long.
+
     told, phrase, within = [], 0, False
     for each in written.replace("[", "[ ").replace("]", " ]").split():
         if each in "[]":

@@ -11,7 +11,6 @@ from tests.helper.saved_pages import NOW, html_page
 from tests.pace import at_most
 from tests.shipped import shipped
 
-KNOWLEDGE_BASE = shipped()
 HERE = "http://news.example/all.xml"
 
 RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><link>http://news.example/</link>
@@ -48,7 +47,7 @@ def answer(body: str, media_type: str = "application/xml", url: str = HERE, stat
 
 
 def read(page: Page) -> Assistance:
-    return ApplicationAwareHelper(KNOWLEDGE_BASE).assist(page)
+    return ApplicationAwareHelper(shipped()).assist(page)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +106,7 @@ def test_other_answers_lead_nowhere(page: Page) -> None:
 
 
 def test_a_feed_that_the_application_of_its_site_avoids_leads_nowhere() -> None:
-    helper = ApplicationAwareHelper(KNOWLEDGE_BASE)
+    helper = ApplicationAwareHelper(shipped())
     thread = (PAGES / "phpbb" / "thread-prosilver-3.3.html").read_text(encoding="utf-8")
     helper.assist(html_page("http://news.example/viewtopic.php?t=11", thread))
     assert helper.assist(answer(ATOM)).document.outlinks != ()

@@ -16,7 +16,6 @@ from tests.helper.saved_pages import NOW, html_page
 from tests.pace import at_most
 from tests.shipped import shipped
 
-KNOWLEDGE_BASE = shipped()
 THREAD = "http://board.example/viewtopic.php?t=11"
 MARKUP = (PAGES / "phpbb" / "thread-prosilver-3.3.html").read_text(encoding="utf-8")
 
@@ -29,7 +28,7 @@ TWO_OF_A_KIND = """<application name="{name}" kind="web-forum">
 
 @pytest.fixture
 def helper() -> ApplicationAwareHelper:
-    return ApplicationAwareHelper(KNOWLEDGE_BASE)
+    return ApplicationAwareHelper(shipped())
 
 
 def test_one_post_under_two_addresses_is_one_object(helper: ApplicationAwareHelper) -> None:
@@ -68,7 +67,7 @@ def test_another_application_on_the_same_host_is_noticed(helper: ApplicationAwar
 
 
 def test_the_memory_of_sites_is_bounded() -> None:
-    sites, application = Sites(most_hosts=3), KNOWLEDGE_BASE.applications[0]
+    sites, application = Sites(most_hosts=3), shipped().applications[0]
     for number in range(5):
         sites.remember(f"http://h{number}.test/", application, ())
         sites.recall("http://h0.test/")

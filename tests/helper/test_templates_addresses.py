@@ -5,8 +5,6 @@ import pytest
 from knowledge_base.url_rules import ParsedUrl
 from tests.shipped import shipped
 
-KNOWLEDGE_BASE = shipped()
-
 SAME = [
     ("phpBB", "/viewtopic.php?f=2&t=5", "/viewtopic.php?t=5"),
     ("phpBB", "/viewtopic.php?f=2&t=5&sid=0f", "/viewtopic.php?t=5"),
@@ -71,7 +69,7 @@ LEVELS = [
 
 @pytest.mark.parametrize(("name", "written", "expected"), SAME)
 def test_several_addresses_of_one_page_are_one(name: str, written: str, expected: str) -> None:
-    application = KNOWLEDGE_BASE.application(name)
+    application = shipped().application(name)
     canonical = application.canonical(ParsedUrl.parse(f"http://a.test{written}"))
     assert canonical.url == f"http://a.test{expected}"
     assert application.refusal(canonical) is None
@@ -79,7 +77,7 @@ def test_several_addresses_of_one_page_are_one(name: str, written: str, expected
 
 @pytest.mark.parametrize(("name", "written", "reason"), REFUSED)
 def test_views_of_the_same_content_are_refused(name: str, written: str, reason: str) -> None:
-    application = KNOWLEDGE_BASE.application(name)
+    application = shipped().application(name)
     rule = application.refusal(application.canonical(ParsedUrl.parse(f"http://a.test{written}")))
     assert rule is not None
     assert rule.reason.value == reason
@@ -87,6 +85,6 @@ def test_views_of_the_same_content_are_refused(name: str, written: str, reason: 
 
 @pytest.mark.parametrize(("name", "written", "expected"), LEVELS)
 def test_addresses_tell_their_level(name: str, written: str, expected: str | None) -> None:
-    application = KNOWLEDGE_BASE.application(name)
+    application = shipped().application(name)
     level = application.level_of(application.canonical(ParsedUrl.parse(f"http://a.test{written}")))
     assert (level.name if level else None) == expected

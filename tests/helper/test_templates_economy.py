@@ -10,7 +10,6 @@ from aahcrawler.helper import ApplicationAwareHelper
 from tests.helper.saved_pages import html_page
 from tests.shipped import shipped
 
-KNOWLEDGE_BASE = shipped()
 POSTS_A_PAGE = 10
 MAX_REQUESTS = 300
 Site = Callable[[str], str | None]
@@ -166,7 +165,7 @@ def wordpress_plain(url: str) -> str | None:
 
 def crawl(site: Site, start: str) -> tuple[list[str], list[str]]:
     """Return the addresses requested and the fragments of the objects found, in order."""
-    helper = ApplicationAwareHelper(KNOWLEDGE_BASE)
+    helper = ApplicationAwareHelper(shipped())
     queue, seen, found = deque([start]), [start], dict[str, None]()
     while queue and len(seen) < MAX_REQUESTS:
         url = queue.popleft()

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,7 +17,9 @@ from aahcrawler.segments import open_segment, segments
 SHAPES = Path(aahcrawler.objects.__file__).with_name("shapes.ttl")
 
 
+@cache
 def shapes() -> rdflib.Graph:
+    """Return the shapes, which nothing changes."""
     return rdflib.Graph().parse(SHAPES)
 
 

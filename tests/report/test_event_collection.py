@@ -7,7 +7,6 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-import networkx as nx
 import pyoxigraph as ox
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -164,6 +163,8 @@ def check_the_cockpit(
     head, *rows = map(list, found.table())
     listed = [dict(zip(map(str, head), row, strict=True)) for row in rows]
     assert {row["url"]: row["score"] for row in listed} == {row["url"]: float(row["score"]) for row in pages}
+    import networkx as nx  # It takes long.
+
     graph = nx.parse_graphml(graphml(found).decode())
     assert set(graph) == {row["url"] for row in pages}
     assert set(graph.edges()) == {(row["via"], row["url"]) for row in pages if row["via"]}
