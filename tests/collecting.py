@@ -3,8 +3,8 @@
 A module without an example is not searched for one. While modules are imported and tests made of them nothing looks for
 garbage, and what is there at the end stays, garbage as well: no later search goes through it.
 
-Each process takes one file of tests after the other, so that what the tests of a file share is made once; what a folder
-shares is made once a process, and files of one folder follow one another. What takes long comes first: at the end there
+Each process takes one file of tests after the other, so that what the tests of a file share is made once, and first of
+all those of one folder, so that few processes make what a folder shares. What takes long comes first: at the end there
 are only short files left to share out.
 """
 

@@ -13,10 +13,11 @@ import ctypes
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe, connection
 from multiprocessing.connection import Connection
+from pathlib import Path
 from traceback import format_exc
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -52,7 +53,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     try:
         for number in range(count):
             processes.append(_Process(session, units, number, [each.connection for each in processes]))
-        _share_out(session, processes, iter(range(len(units))))
+        _share_out(session, processes, _Units(units))
     finally:
         for process in processes:
             process.connection.close()
@@ -81,18 +82,37 @@ class _Process:
         its_own.close()
 
 
-def _share_out(session: pytest.Session, processes: Sequence[_Process], numbers: Iterator[int]) -> None:
+class _Units:
+    """The units that are left, shared out so that few processes make what the tests of a folder share.
+
+    A process gets units of the folders that it has; if none is left, of a folder that no process has; then of any.
+    """
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._left = {number: unit[0].path.parent for number, unit in enumerate(units)}
+        self._first = dict[Path, _Process]()
+
+    def next(self, process: _Process) -> int | None:
+        """Take one out for a process; return its number, None where none is left."""
+        orders = {process: 0, None: 1}
+        number = min(self._left, key=lambda each: orders.get(self._first.get(self._left[each]), 2), default=None)
+        if number is not None:
+            self._first.setdefault(self._left.pop(number), process)
+        return number
+
+
+def _share_out(session: pytest.Session, processes: Sequence[_Process], units: _Units) -> None:
     """Give each process one unit to run and one to go on with, and another one whenever it has run one."""
     running = {process.connection: process for process in processes}
     for _ in range(2):
         for process in processes:
-            process.connection.send(next(numbers, None))
+            process.connection.send(units.next(process))
     while running:
         for ready in connection.wait(list(running)):
             process = running[ready]  # type: ignore[index]    # Only connections are waited for.
             match _told(session, process):
                 case True:
-                    process.connection.send(next(numbers, None))
+                    process.connection.send(units.next(process))
                 case False:
                     del running[process.connection]
             if session.shouldfail:

@@ -58,6 +58,28 @@ def test_all_is_told_of_and_what_a_file_shares_is_made_once(tmp_path: Path) -> N
     assert len({line for line in ended.out.splitlines() if line.startswith("written by")}) == 2
 
 
+def test_the_files_of_a_folder_are_run_by_one_process_as_long_as_there_are_others(tmp_path: Path) -> None:
+    code = """
+    import os
+    from pathlib import Path
+
+    def test_it():
+        Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
+    """
+    for folder, count in (("first", 3), ("second", 2)):
+        (tmp_path / folder).mkdir()
+        for number in range(count):
+            (tmp_path / folder / f"test_{folder}_{number}.py").write_text(dedent(code), "utf-8")
+    ended = ran(tmp_path)
+    assert "5 passed" in ended.out, ended
+    first, second = (
+        [path.read_text() for path in sorted((tmp_path / folder).glob("*.pid"))] for folder in ("first", "second")
+    )
+    assert first[:2] == first[:1] * 2  # Whichever has done its own takes the last one.
+    assert second == second[:1] * 2
+    assert first[0] != second[0]
+
+
 def test_a_process_that_ends_ends_the_run_which_names_its_test(tmp_path: Path) -> None:
     ending = """
     import os

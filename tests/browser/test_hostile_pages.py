@@ -69,7 +69,7 @@ _WASTING = """<!doctype html><p>wasting<script>
 (async () => { for (;;) { await fetch("/large?" + Math.random()); } })();
 </script>"""
 _CHATTING = """<!doctype html><p>chatting<script>
-for (let n = 0; n < 20000; n += 1) { console.log("line " + n); }
+for (let n = 0; n < 3000; n += 1) { console.log("line " + n); }
 </script>"""
 
 

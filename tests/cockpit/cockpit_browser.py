@@ -201,18 +201,50 @@ def _axe() -> str:
     return _AXE.read_text("utf-8")
 
 
-_RUN_AXE = """async () => {
-  const found = await axe.run(document, { iframes: false, resultTypes: ["violations"] });
-  return found.violations.map(each => [each.id, each.help, each.nodes.map(node => node.html.slice(0, 300))]);
+_NEW_LOOKS = r"""known => {
+  const looks = new Map(), found = new Map();
+  const hash = text => [...text].reduce((sum, sign) => Math.imul(31, sum) + sign.codePointAt(0) | 0, 0);
+  const look = each => {
+    if (!looks.has(each)) {
+      const style = getComputedStyle(each), above = each.parentElement ? look(each.parentElement) : 0;
+      looks.set(each, hash([above, each.localName, each.getAttribute("class"), each.matches(":disabled"), style.color,
+        style.backgroundColor, style.backgroundImage, style.opacity, style.position, style.textShadow, style.fontSize,
+        style.fontWeight].join(";")));
+    }
+    return looks.get(each);
+  };
+  for (const each of document.body.querySelectorAll("*")) {
+    const hasText = [...each.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
+    if ((hasText || each.matches("input, select, textarea")) && each.checkVisibility()) found.set(look(each), each);
+  }
+  known.forEach(each => found.delete(each));
+  return found;
 }"""
+"""All that the contrast of a text depends on, of the element and of those around it; one element of each new look."""
+_RUN_AXE = f"""async known => {{
+  const run = async (context, options) => (await axe.run(context, {{
+    iframes: false, resultTypes: ["violations"], ...options
+  }})).violations;
+  const looks = ({_NEW_LOOKS})(known), rule = "color-contrast";
+  const pale = looks.size ? await run({{ include: [...looks.values()] }}, {{ runOnly: [rule] }}) : [];
+  const found = [...pale, ...await run(document, {{ rules: {{ [rule]: {{ enabled: false }} }} }})];
+  return [found.map(each => [each.id, each.help, each.nodes.map(node => node.html.slice(0, 300))]),
+    pale.length ? [] : [...looks.keys()]];
+}}"""
+_good_looks = set[int]()
+"""The looks of texts whose contrast axe-core has judged to be enough."""
 
 
 def violations(page: Page) -> Sequence[Any]:
-    """Return what axe-core finds wrong with the page as it is shown now. Its policy stays."""
+    """Return what axe-core finds wrong with the page as it is shown now. Its policy stays.
+
+    Contrast, which takes it most of the time, is judged once for all texts that look the same on pages of this process.
+    """
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(_axe())
-    found: Sequence[Any] = page.evaluate(_RUN_AXE)
-    return found
+    found, looks = page.evaluate(_RUN_AXE, list(_good_looks))
+    _good_looks.update(looks)
+    return list[Any](found)
 
 
 _SPILT = """() => {

@@ -188,6 +188,22 @@ def _faults(page: Page, name: str, sights: Sequence[tuple[int, str]]) -> Iterato
     page.set_viewport_size({"width": WIDE, "height": 800})
 
 
+def test_pale_text_is_found_on_each_page_beside_good_text_of_other_pages(chromium: Browser) -> None:
+    good, pale, paler = "color: #222", "color: #bbb", "background: #444"
+    page = chromium.new_page()
+    try:
+        for styles, found in (([good], 0), ([good, pale, pale], 1), ([pale], 1), ([good, paler], 1), ([good], 0)):
+            texts = "".join(f'<p style="{style}">The dike</p>' for style in styles)
+            page.set_content(f'<html lang="en"><title>A</title><main style="background: #fff"><h1>B</h1>{texts}</main>')
+            assert [each[0] for each in violations(page)] == ["color-contrast"] * found, styles
+        page.set_content(
+            f'<html lang="en"><title>A</title><main style="background: #fff"><img src="a"><p style="{good}">'
+        )
+        assert "image-alt" in [each[0] for each in violations(page)]
+    finally:
+        page.context.close()
+
+
 @pytest.mark.parametrize("is_full", EXTENTS)
 def test_pages_that_links_and_searches_lead_to(chromium: Browser, shown: Cockpit, is_full: bool) -> None:
     with visiting(chromium, shown) as visit:
@@ -238,7 +254,8 @@ def test_pages_of_an_import(chromium: Browser, tmp_path: Path, is_full: bool) ->
         expect(visit.page.get_by_text("3 captures, made in 2011-02")).to_be_visible()
 
 
-def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path, is_full: bool) -> None:
     home, names = "http://dikes.test/", [f"page{number}" for number in range(12)]
     body = flood_page(escape(f"{MARKUP} {LONG}"), *names)
     held = [Dated(f"{home}{name}", "2013-06-06T10:00:00Z", body) for name in names[:9]]
@@ -252,12 +269,13 @@ def test_the_page_of_a_collection(chromium: Browser, tmp_path: Path) -> None:
     ended = crawl(tmp_path, [f"{home}page0"], id="dikes", captures=captures, event=event, output=output).ended
     assert ended.code == 0, ended.err
     with serving(place) as cockpit, visiting(chromium, cockpit) as visit:
-        walk = Walk(visit, is_full=True)
+        walk = Walk(visit, is_full=is_full)
         path = "/crawls/dikes/collected"
-        walk.look(visit.goto("/crawls/dikes"), "a crawl with a collection")
-        visit.page.get_by_role("link", name="Collection", exact=True).click()
+        visit.goto("/crawls/dikes").get_by_role("link", name="Collection", exact=True).click()
         expect(visit.page.get_by_role("heading", name="Contribution of each archive")).to_be_visible()
         walk.look(visit.page, path)
+        walk.look(visit.goto("/crawls/dikes"), "a crawl with a collection")
+        visit.goto(path)
         for part in ("pages.csv", "pages.graphml", "missing.txt"):
             answer = visit.context.request.get(f"{cockpit.names.cockpit}{path}/{part}")
             assert answer.status == 200

@@ -18,6 +18,7 @@ from aahcrawler.crawls import running_process
 from aahcrawler.layout import REFUSED
 from aahcrawler.objects.reader import object_rows
 from aahcrawler.refusals import failures
+from tests.browsing import patient
 from tests.cockpit.cockpit_browser import SCREEN, length_of, shoot, spilt, violations
 from tests.crawl.crawling import running
 from tests.crawl.site import Reply, Site, html, links
@@ -91,7 +92,7 @@ def test_a_first_crawl_takes_few_clicks_and_shows_what_it_has(chromium: Browser,
         at, code = re.search(r"at (http://\S+)/ until", lines[0]), _CODE.search(lines[1])
         assert at, lines
         assert code, lines
-        page = chromium.new_page(viewport={"width": 1280, "height": SCREEN})
+        page = patient(chromium.new_context(viewport={"width": 1280, "height": SCREEN})).new_page()
         try:
             page.goto(at[1])
             _crawl(Hand(page), code[1], museum)

@@ -12,7 +12,7 @@ from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
 from tests.cockpit.shown_crawl import CRAWL, scheduled
-from tests.cockpit.test_every_page import Walk
+from tests.cockpit.test_every_page import EXTENTS, Walk
 
 
 @pytest.fixture(scope="module")
@@ -97,9 +97,10 @@ def test_a_cockpit_without_a_schedule_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cockpit) -> None:
+@pytest.mark.parametrize("is_full", EXTENTS)
+def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cockpit, is_full: bool) -> None:
     with visiting(chromium, cockpit) as visit:
-        walk = Walk(visit, is_full=True)
+        walk = Walk(visit, is_full=is_full)
         walk.look(visit.goto("/schedule"), "schedule")
         walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
         with_units(cockpit.place.parent)
