@@ -1,6 +1,6 @@
 """When to look again: what each revisit policy finds of the changes of pages, and with how many visits.
 
-    python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz] --json FILE
+    python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz [--half 0|1]] --json FILE
     python -m benchmarks.change --priors [--traces FILE.tsv.gz [--half 0|1]] --json FILE
     python -m benchmarks.change --budgets --json FILE
     python -m benchmarks.change --kills N --json FILE
@@ -11,214 +11,49 @@ them (table 2), in bursts, or regularly; ``--traces`` adds real ones (a name and
 the first being the first record). Recall is the changes seen of those made, precision the changes seen for each visit,
 over all pages of a seed. Each policy runs as it is, and with its intervals stretched, or its price set, so that it
 makes as many visits as ``gold``, which knows the mean time between the changes of each page, and a third of them.
+The jumping rate runs alone, and ``together``: all pages begin at once, and learn of one another from time to time. The
+``ideal learner`` begins with the rates that pages of the table have, which is the most that pages in common can tell.
 
 With ``--priors`` every second page is new on its site, and the others have been watched for three years: in
 ``templates`` pages of one row of the table are alike, in ``sitemap`` a frequency is stated that is right for half of
 all pages; of real ones the documents of one service are a site, and services are in one half or the other. With
 ``--budgets`` downloads are divided over pages. With ``--kills`` a schedule of real crawls is killed so many times
-instead, and what is lost or doubled counted (``benchmarks.scheduled``).
-
-With ``--times`` sites on loopback are crawled again. The first crawl of a class of sites learns what there is; each
-later one is estimated from the log of all before it. ``seconds`` is their median duration, ``uneven`` by how much the
-longest exceeds the shortest, which shows how even the machine is. ``ours`` simulates the queues of polite crawls at the
-paces in the log, and adds what the former crawl took around its visits; ``paper`` is the estimate of the paper on
-changes of the Web of Data from the same mean times. Both are given as the deviation from the duration of each crawl,
-the median and the largest. ``process`` is how long starting and ending a process takes beside that, in seconds,
-``load`` the load of the machine.
+instead, and what is lost or doubled counted
+(``benchmarks.scheduled``). With ``--times`` sites of loopback are crawled again, and estimates of how long that takes
+compared with how long it took (``benchmarks.crawl_times``).
 """
 
 import argparse
 import gzip
-import json
 import math
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from statistics import median
-from threading import Thread
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aahcrawler.layout import SUMMARY
-from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import (
-    SLOTS,
-    SiteLoad,
-    around_seconds,
-    packed_seconds,
-    simulated_seconds,
-    site_loads,
-    warm_up_seconds,
-)
-from aahcrawler.revisits.rate_priors import KnownPage
+from aahcrawler.revisits.rate_priors import Ground, KnownPage, RatePrior
 from aahcrawler.revisits.revisit_policies import (
+    DEFAULT_BOUNDS,
     ChangeStates,
     Constant,
     DynamicSnapshots,
     FixedSnapshots,
-    JumpingRate,
     LikelyRate,
     Nutch,
     PageVisit,
     RevisitPolicy,
     StormCrawler,
     Window,
+    rate_levels,
 )
-from aahcrawler.urls import queue_of
-from benchmarks.change_budgets import TracedPage, budget_rows, prior_rows, stated_of
+from benchmarks.change_budgets import budget_rows, prior_rows, stated_of
+from benchmarks.change_visits import Outcome, Trace, TracedPage, outcomes, total, visits_by_jumping_rate
+from benchmarks.crawl_times import CLASSES, timed
 from benchmarks.results import Row, report
 from benchmarks.scheduled import killed
-
-_ICD: Final = """\
-id: timed
-contact: test@example.org
-seeds: {seeds}
-topic: {{keywords: [harbour, market, school]}}
-politeness: {{delay: {delay}, delay_factor: 0}}
-traps: {{pages: 0, duplicates: follow, soft_404: ignore}}
-network: {{allow_private: true}}
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Pages:
-    """A site of so many pages, each of which is answered after a pause in seconds.
-
-    Where they are ``unequal``, of five that follow one another the longest waits five times as long, and is five times
-    as large, as the shortest; the mean is the same. With ``validators`` pages have an ETag, and a recrawl gets 304s.
-    """
-
-    number: int
-    pause: float
-    unequal: bool = False
-    validators: bool = False
-
-    def share(self, path: str) -> float:
-        """Return the pause and size of a page, as a part of the mean."""
-        number = path.lstrip("/")
-        return (1 + (int(number) if number.isdecimal() else 0) % 5) / 3 if self.unequal else 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Class:
-    """Sites that are crawled together, and the delay between two fetches, in seconds."""
-
-    sites: Sequence[Pages]
-    delay: float
-
-
-CLASSES: Final[Mapping[str, Class]] = {
-    "one site, slow answers": Class([Pages(25, 0.4)], 0.2),
-    "one long site among short ones": Class([Pages(40, 0.05), *[Pages(5, 0.05)] * 5], 0.3),
-    "sites of a size": Class([Pages(15, 0.2)] * 4, 0.5),
-    "many small sites": Class([Pages(4, 0.1)] * 40, 0.5),
-    "few large sites": Class([Pages(100, 0.02)] * 2, 0.1),
-    "a slow server": Class([Pages(8, 1.5), Pages(8, 1.5)], 0.1),
-    "delays that dominate": Class([Pages(7, 0.01)] * 6, 2.0),
-    "mixed sites": Class([Pages(30, 0.05), Pages(6, 1.0), *[Pages(8, 0.2)] * 3, *[Pages(2, 0.02)] * 10], 0.3),
-    "pages of unequal size": Class([Pages(20, 0.3, unequal=True)] * 3, 0.2),
-    "pages that have not changed": Class([Pages(30, 0.1, validators=True)] * 2, 0.2),
-}
-
-
-def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
-    """Crawl a class of sites repeatedly, and compare the durations with their estimates."""
-    seconds = 0.0
-    took, ours, paper, loads_beside, processes = (list[float]() for _ in range(5))
-    with ExitStack() as served:
-        ports = [served.enter_context(_site(pages)) for pages in wanted.sites]
-        seeds = [f"http://127.0.0.1:{port}/" for port in ports]
-        (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
-        for number in range(2 + rounds):
-            seen = list(visits(folder / "crawls" / "timed")) if number > 1 else []
-            loads, around = site_loads(seen, queue_of), around_seconds(seen, number, seconds)
-            seconds, beside = _crawl(folder)
-            if loads:
-                took.append(seconds)
-                beside_queues = warm_up_seconds(seen, queue_of) + (around or 0.0)
-                ours.append((beside_queues + simulated_seconds(loads.values())) / seconds - 1)
-                processes.append(beside)
-                paper.append(packed_seconds(_as_paper(loads, wanted.delay), SLOTS) / seconds - 1)
-                loads_beside.append(os.getloadavg()[0])
-    return {
-        "class": name,
-        "urls": sum(load.urls for load in loads.values()),
-        "crawls": rounds,
-        "seconds": round(median(took), 1),
-        "uneven": f"{max(took) / min(took) - 1:.0%}",
-        "ours": f"{median(ours):+.0%}",
-        "worst": f"{max(ours, key=abs):+.0%}",
-        "paper": f"{median(paper):+.0%}",
-        "paper_worst": f"{max(paper, key=abs):+.0%}",
-        "process": round(median(processes), 1),
-        "load": round(median(loads_beside), 1),
-    }
-
-
-def _as_paper(loads: Mapping[str, SiteLoad], delay: float) -> Iterator[SiteLoad]:
-    """Yield loads with the assumptions of the paper: the delay is the definition's, and nothing else takes time."""
-    return (replace(load, pace=load.download + delay) for load in loads.values())
-
-
-def _crawl(folder: Path) -> tuple[float, float]:
-    """Run a crawl; return its duration in seconds, and that of its process beyond the crawl."""
-    began = time.monotonic()
-    command = [sys.executable, "-m", "aahcrawler.cli", "crawl", "icd.yaml"]
-    subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=True)
-    seconds = float(json.loads((folder / "crawls" / "timed" / SUMMARY).read_bytes())["seconds"])
-    return seconds, time.monotonic() - began - seconds
-
-
-class _Page(BaseHTTPRequestHandler):
-    def __init__(self, pages: Pages, *arguments: object) -> None:
-        self._pages = pages
-        super().__init__(*arguments)  # type: ignore[arg-type]
-
-    def do_GET(self) -> None:
-        """Answer after a pause: the front page leads to all others."""
-        share, number = self._pages.share(self.path), self._pages.number
-        time.sleep(self._pages.pause * share)
-        etag = f'"{self.path}"'
-        if self._pages.validators and self.headers.get("If-None-Match") == etag:
-            self.send_response(304)
-            self.send_header("ETag", etag)
-            self.end_headers()
-            return
-        links = "".join(f'<li><a href="/{n}">Page {n}</a></li>' for n in range(1, number)) * (self.path == "/")
-        told = "<p>A ship came in.</p>" * round(30 * share)
-        body = f"<title>News</title><h1>News of the harbour {self.path}</h1>{told}<ul>{links}</ul>".encode()
-        self.send_response(404 if self.path == "/robots.txt" else 200)
-        self.send_header("Content-Type", "text/html")
-        self.send_header("Content-Length", str(len(body)))
-        if self._pages.validators:
-            self.send_header("ETag", etag)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def _site(pages: Pages) -> Iterator[int]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Page, pages)) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-
 
 SPAN: Final = 3 * 365.0
 _RATES: Final = (
@@ -231,12 +66,10 @@ _RATES: Final = (
     (180, 540, 286),
 )
 """Days between changes, and how many documents of the paper have them."""
-Trace = NDArray[np.float64]
-"""Times of one page's changes, in days since its first visit."""
 
 
 def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return change times of pages that change at a constant rate."""
+    """Return pages that change at a constant rate."""
     shares = np.array([number for *_, number in _RATES], dtype=float)
     found = []
     for kind in random.choice(len(_RATES), pages, p=shares / shares.sum()):
@@ -246,7 +79,7 @@ def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
 
 
 def bursty(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return change times of pages that are quiet for 10 to 180 days, then change several times within days."""
+    """Return pages that are quiet for 10 to 180 days and then change several times within half a day to ten days."""
     found = []
     for _ in range(pages):
         quiet, lasting, rate = np.exp(random.uniform(np.log([10, 0.5, 0.5]), np.log([180, 10, 10])))
@@ -261,7 +94,7 @@ def bursty(random: np.random.Generator, pages: int) -> list[Trace]:
 
 
 def periodic(random: np.random.Generator, pages: int) -> list[Trace]:
-    """Return change times of pages that change daily, weekly, fortnightly, monthly or quarterly, nearly on time."""
+    """Return pages that change once in a day, a week, a fortnight, a month or a quarter, nearly on time."""
     found = []
     for period in random.choice([1, 7, 14, 30.4, 91.3], pages):
         times = np.arange(random.uniform(0, period), SPAN, period)
@@ -269,20 +102,8 @@ def periodic(random: np.random.Generator, pages: int) -> list[Trace]:
     return found
 
 
-def traces(path: Path) -> list[Trace]:
-    """Return the first three years of real pages that changed at least twice."""
-    found = []
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            times = np.array(line.rstrip("\n").split("\t")[1].split(), dtype=float) / 86_400
-            changes = times[1:] - times[0]
-            if len(changes) >= 2:
-                found.append(changes[changes < SPAN])
-    return found
-
-
 def prior_worlds(random_seeds: Sequence[int], number: int) -> Iterator[tuple[str, list[list[TracedPage]]]]:
-    """Yield worlds of pages with known siblings: the name, and the pages by seed."""
+    """Yield worlds of pages that know their siblings: name, and pages by seed."""
     shares = np.array([each for *_, each in _RATES], dtype=float)
     steady = [poisson(np.random.default_rng(seed), number) for seed in random_seeds]
     rows = [np.random.default_rng(seed).choice(len(_RATES), number, p=shares / shares.sum()) for seed in random_seeds]
@@ -311,7 +132,10 @@ def _of_site(changes: Trace) -> TracedPage:
 
 
 def services(path: Path, half: int | None) -> list[TracedPage]:
-    """Return the documents in ``traces``, each with its service as its site: of one half of the services, or of all."""
+    """Return the first three years of real documents that changed at least twice, each of the site of its service.
+
+    They are those of one half of all services, or of all.
+    """
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -341,45 +165,42 @@ def _budgets(options: argparse.Namespace) -> Iterator[Row]:
             yield {"downloads_for_each_change": part, **row}
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a policy achieved on some pages: changes made, changes seen, and downloads."""
-
-    made: int
-    seen: int
-    downloads: int
-
-    @property
-    def recall(self) -> float:
-        """The changes seen of those made."""
-        return self.seen / self.made
-
-    @property
-    def precision(self) -> float:
-        """The changes seen for each download."""
-        return self.seen / max(self.downloads, 1)
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of both."""
-        return 2 * self.seen / (self.made + self.downloads)
+Policies = Callable[[Sequence[TracedPage], float], list[Outcome]]
+"""Visits pages for three years, with a knob: 1 is the policy as it is."""
 
 
-Policies = Callable[[Trace, float], tuple[RevisitPolicy, float]]
-"""Makes a policy for a page, and by what its intervals are stretched, from a knob: 1 is the policy as it is."""
+def _visited(page: TracedPage, policy: RevisitPolicy, factor: float) -> list[PageVisit]:
+    """Return the visits of a page by a policy whose intervals are stretched by a factor."""
+    visits: list[PageVisit] = []
+    known, last, now = 0, 0.0, policy.bounds.within(policy.days * factor)
+    while now <= SPAN:
+        passed = int(np.searchsorted(page.changes, now, side="right"))
+        visits.append(PageVisit(now - last, passed > known))
+        policy.observe(visits[-1])
+        known, last = passed, now
+        now += policy.bounds.within(policy.days * factor)
+    return visits
 
 
 def _stretched(make: Callable[[], RevisitPolicy]) -> Policies:
-    return lambda _, knob: (make(), knob)
+    return lambda pages, knob: outcomes(pages, [_visited(page, make(), knob) for page in pages], SPAN)
 
 
-def _gold(changes: Trace, knob: float) -> tuple[RevisitPolicy, float]:
-    return Constant(SPAN / max(len(changes), 0.5) * knob), 1.0
+def _gold(pages: Sequence[TracedPage], knob: float) -> list[Outcome]:
+    means = [SPAN / max(len(page.changes), 0.5) for page in pages]
+    return outcomes(
+        pages, [_visited(page, Constant(mean * knob), 1.0) for page, mean in zip(pages, means, strict=True)], SPAN
+    )
 
 
-def _priced(_: Trace, knob: float) -> tuple[RevisitPolicy, float]:
-    # Between 0 and 1, .26 where the knob is 1.
-    return JumpingRate(price=1 / (1 + math.exp(1.046 - math.log(knob)))), 1.0
+def _jumping(prior: RatePrior | None = None, *, learning: bool = False) -> Policies:
+    def visit(pages: Sequence[TracedPage], knob: float) -> list[Outcome]:
+        # Between 0 and 1, .26 where the knob is 1.
+        price = 1 / (1 + math.exp(1.046 - math.log(knob)))
+        priors = [prior] * len(pages)
+        return outcomes(pages, visits_by_jumping_rate(pages, SPAN, price, priors, learning=learning), SPAN)
+
+    return visit
 
 
 POLICIES: Final[Mapping[str, Policies]] = {
@@ -393,67 +214,80 @@ POLICIES: Final[Mapping[str, Policies]] = {
     "Nutch": _stretched(Nutch),
     "StormCrawler": _stretched(StormCrawler),
     "likely rate": _stretched(LikelyRate),
-    "jumping rate": _priced,
+    "jumping rate": _jumping(),
+    "jumping rate, together": _jumping(learning=True),
 }
 
 
-def outcome(pages: Sequence[Trace], policies: Policies, knob: float = 1.0) -> Outcome:
-    """Visit all pages for three years."""
-    made = sum(map(len, pages))
-    seen = downloads = 0
-    for changes in pages:
-        policy, factor = policies(changes, knob)
-        known, now = 0, policy.bounds.within(policy.days * factor)
-        last = 0.0
-        while now <= SPAN:
-            passed = int(np.searchsorted(changes, now, side="right"))
-            policy.observe(PageVisit(now - last, passed > known))
-            seen += passed > known
-            downloads += 1
-            known, last = passed, now
-            now += policy.bounds.within(policy.days * factor)
-    return Outcome(made, seen, downloads)
+def ideal_learner() -> Policies:
+    """Return the policy that knows that the pages of ``poisson`` are steady and how their rates are distributed."""
+    rates = rate_levels(DEFAULT_BOUNDS)
+    shares = np.full(len(rates), 1e-12)
+    for least, most, number in _RATES:
+        # The time between changes is even between both: so many of them at each rate, in steps of its logarithm.
+        shares += np.where((1 / rates >= least) & (1 / rates < most), number / (most - least) / rates, 0)
+    return _jumping(RatePrior(shares / shares.sum(), np.array([1e-12, 1e-12, 1.0]), Ground.ALL))
 
 
-def at_downloads(pages: Sequence[Trace], policies: Policies, downloads: int) -> Outcome:
-    """Return the outcome of a policy with the knob set so that it makes about so many visits (within 2 %)."""
-    least, most = 0.01, 100.0
-    found = outcome(pages, policies)
-    for _ in range(12):
-        if abs(found.downloads - downloads) <= 0.02 * downloads:
+def outcome(pages: Sequence[TracedPage], policies: Policies, knob: float = 1.0) -> Outcome:
+    """Return what a policy finds of all pages in three years."""
+    return total(policies(pages, knob))
+
+
+def at_downloads(pages: Sequence[TracedPage], policies: Policies, downloads: int) -> list[Outcome]:
+    """Return the outcomes of a policy whose knob is set so that it makes about so many visits, within 2 %."""
+    least, most, knob = 0.01, 100.0, 1.0
+    for _ in range(13):
+        found = policies(pages, knob)
+        made = total(found).downloads
+        if abs(made - downloads) <= 0.02 * downloads:
             break
+        least, most = (knob, most) if made > downloads else (least, knob)
         knob = math.sqrt(least * most)
-        found = outcome(pages, policies, knob)
-        least, most = (knob, most) if found.downloads > downloads else (least, knob)
     return found
 
 
-def rows(name: str, seeds: Sequence[Sequence[Trace]]) -> Iterator[Row]:
+def rows(name: str, seeds: Sequence[Sequence[TracedPage]], policies: Mapping[str, Policies]) -> Iterator[Row]:
     """Yield a row for each policy and number of visits: means over seeds, and half the width of their interval."""
     budgets = [outcome(pages, _gold).downloads for pages in seeds]
-    for policy, make in POLICIES.items():
-        for given, share in (("own", 0.0), ("as gold", 1.0), ("a third", 1 / 3)):
-            found = [
-                at_downloads(pages, make, round(budget * share)) if share else outcome(pages, make)
+    for policy, make in policies.items():
+        for visits, share in (("own", 0.0), ("as gold", 1.0), ("a third", 1 / 3)):
+            of_pages = [
+                at_downloads(pages, make, round(budget * share)) if share else make(pages, 1.0)
                 for pages, budget in zip(seeds, budgets, strict=True)
             ]
-            f1 = np.array([each.f1 for each in found])
-            width = 1.96 * f1.std(ddof=1) / math.sqrt(len(f1)) if len(f1) > 1 else 0.0
+            found = [total(each) for each in of_pages]
             yield {
                 "trace": name,
                 "policy": policy,
-                "visits": given,
+                "visits": visits,
                 "recall": round(float(np.mean([each.recall for each in found])), 3),
                 "precision": round(float(np.mean([each.precision for each in found])), 3),
-                "f1": round(float(f1.mean()), 3),
-                "f1_interval": round(width, 3),
+                "f1": round(float(np.mean([each.f1 for each in found])), 4),
+                "f1_interval": round(_half_width(of_pages), 3),
                 "downloads": round(float(np.mean([each.downloads for each in found]))),
             }
+
+
+def _half_width(seeds: Sequence[Sequence[Outcome]]) -> float:
+    """Return half the width of the interval of F1: by seeds, or by drawing pages again (bootstrap) where one is all."""
+    if len(seeds) > 1:
+        f1 = np.array([total(each).f1 for each in seeds])
+        return float(1.96 * f1.std(ddof=1) / math.sqrt(len(f1)))
+    random = np.random.default_rng(0)
+    counts = np.array([[each.made, each.seen, each.downloads] for each in seeds[0]])
+    drawn = counts[random.integers(len(counts), size=(1000, len(counts)))].sum(axis=1)
+    return float(1.96 * (2 * drawn[:, 1] / (drawn[:, 0] + drawn[:, 2])).std(ddof=1))
 
 
 def _timed(name: str, rounds: int) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         return timed(Path(folder), name, CLASSES[name], rounds)
+
+
+def _policies(world: str, options: argparse.Namespace) -> Mapping[str, Policies]:
+    policies = {**POLICIES, "ideal learner": ideal_learner()} if world == "poisson" else POLICIES
+    return {name: make for name, make in policies.items() if not options.policy or name in options.policy}
 
 
 def main() -> None:
@@ -463,7 +297,9 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000, help="seeds under 1000 are for trials")
     parser.add_argument("--pages", type=int, default=300)
     parser.add_argument("--traces", type=Path, help="real changes: a name and times for each page")
-    parser.add_argument("--half", type=int, choices=(0, 1), help="of the services of --traces, with --priors")
+    parser.add_argument("--half", type=int, choices=(0, 1), help="of the services of --traces")
+    parser.add_argument("--world", action="append", help="of poisson, bursty, periodic and real; all by default")
+    parser.add_argument("--policy", action="append", help="one of the policies; all by default")
     parser.add_argument("--priors", action="store_true", help="compare with and without priors instead")
     parser.add_argument("--budgets", action="store_true", help="divide budgets by objectives instead")
     parser.add_argument("--kills", type=int, default=0, help="kill a schedule so many times instead")
@@ -482,16 +318,15 @@ def main() -> None:
     if options.times:
         report([_timed(name, options.rounds) for name in options.only or CLASSES], options.json)
         return
-    worlds: dict[str, list[list[Trace]]] = {
-        make.__name__: [
-            make(np.random.default_rng(seed), options.pages)
-            for seed in range(options.first_seed, options.first_seed + options.seeds)
-        ]
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    worlds = {
+        make.__name__: [list(map(_of_site, make(np.random.default_rng(seed), options.pages))) for seed in seeds]
         for make in (poisson, bursty, periodic)
     }
     if options.traces:
-        worlds["real"] = [traces(options.traces)]
-    report([row for name, seeds in worlds.items() for row in rows(name, seeds)], options.json)
+        worlds["real"] = [services(options.traces, options.half)]
+    named = {name: of for name, of in worlds.items() if not options.world or name in options.world}
+    report([row for name, pages in named.items() for row in rows(name, pages, _policies(name, options))], options.json)
 
 
 if __name__ == "__main__":

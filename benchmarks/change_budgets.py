@@ -1,50 +1,28 @@
-"""The effect of priors and budgets: pages with known siblings, and downloads divided over pages by an objective."""
+"""What priors and budgets bring: pages that know their siblings, and downloads divided over pages by an objective."""
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aahcrawler.revisits.rate_priors import STATED, KnownPage, RatePrior, learned_priors
 from aahcrawler.revisits.revisit_policies import (
     DEFAULT_BOUNDS,
+    PRICE,
     Constant,
-    JumpingRate,
     PageVisit,
-    RevisitPolicy,
+    RateBeliefs,
     interval_levels,
+    no_prior,
 )
 from aahcrawler.revisits.visit_budget import Objective, divided, values
+from benchmarks.change_visits import Outcome, Prior, Trace, TracedPage, outcomes, total, visits_by_jumping_rate
 from benchmarks.results import Row
 
-Trace = NDArray[np.float64]
 _LAST: Final = 60
 _YEAR: Final = 365.0
-
-
-@dataclass(frozen=True, slots=True)
-class TracedPage:
-    """A page: when it changes, in days, and what is known of it before its visits."""
-
-    changes: Trace
-    known: KnownPage
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What visits achieved on some pages: changes made, changes seen, and downloads."""
-
-    made: int
-    seen: int
-    downloads: int
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of recall and of changes seen for each download."""
-        return 2 * self.seen / (self.made + self.downloads)
 
 
 def stated_of(random: np.random.Generator, changes: Trace, span: float) -> str:
@@ -58,43 +36,19 @@ def stated_of(random: np.random.Generator, changes: Trace, span: float) -> str:
 
 def watched(pages: Sequence[TracedPage], span: float) -> list[KnownPage]:
     """Return what is known of pages that the jumping rate has visited for the whole span."""
-    return [replace(page.known, visits=tuple(_visits(page.changes, JumpingRate(), span)[-_LAST:])) for page in pages]
+    visits = visits_by_jumping_rate(pages, span)
+    return [replace(page.known, visits=tuple(each[-_LAST:])) for page, each in zip(pages, visits, strict=True)]
 
 
-def _visits(changes: Trace, policy: RevisitPolicy, until: float) -> list[PageVisit]:
-    visits: list[PageVisit] = []
-    known, last, now = 0, 0.0, policy.days
-    while now <= until:
-        passed = int(np.searchsorted(changes, now, side="right"))
-        visits.append(PageVisit(now - last, passed > known))
-        policy.observe(visits[-1])
-        known, last = passed, now
-        now += policy.days
-    return visits
-
-
-def newcomers(pages: Sequence[TracedPage], priors: Sequence[RatePrior | None], days: float, price: float) -> Found:
-    """Visit pages from their first day on, each with a prior or without one."""
-    policies = [JumpingRate(price=price, prior=None if prior is None else prior.shares) for prior in priors]
-    return _found(pages, policies, days)
-
-
-def _found(pages: Sequence[TracedPage], policies: Sequence[RevisitPolicy], days: float) -> Found:
-    found = [_visits(page.changes, policy, days) for page, policy in zip(pages, policies, strict=True)]
-    made = sum(int((page.changes <= days).sum()) for page in pages)
-    return Found(made, sum(visit.changed for each in found for visit in each), sum(map(len, found)))
-
-
-def at_downloads(pages: Sequence[TracedPage], priors: Sequence[RatePrior | None], days: float, downloads: int) -> Found:
+def at_downloads(pages: Sequence[TracedPage], priors: Sequence[Prior], days: float, downloads: int) -> Outcome:
     """Return what is found at the price that makes about so many visits, within 2 %."""
-    least, most = 0.001, 0.95
-    found = newcomers(pages, priors, days, 0.26)
-    for _ in range(12):
+    least, most, price = 0.001, 0.95, PRICE
+    for _ in range(13):
+        found = total(outcomes(pages, visits_by_jumping_rate(pages, days, price, priors), days))
         if abs(found.downloads - downloads) <= 0.02 * downloads:
             break
-        price = math.sqrt(least * most)
-        found = newcomers(pages, priors, days, price)
         least, most = (price, most) if found.downloads > downloads else (least, price)
+        price = math.sqrt(least * most)
     return found
 
 
@@ -112,11 +66,10 @@ def prior_rows(name: str, worlds: Sequence[Sequence[TracedPage]], span: float) -
         for policy in ("gold", "jumping rate, no priors", "jumping rate, priors"):
             found = []
             for pages, priors in split:
-                told = priors if policy.endswith(", priors") else [None] * len(pages)
+                told: Sequence[Prior] = priors if policy.endswith(", priors") else [None] * len(pages)
                 made = [int((page.changes <= days).sum()) for page in pages]
                 if policy == "gold":
-                    golden = [Constant(days / max(number, 0.5)) for number in made]
-                    found.append(_found(pages, golden, days))
+                    found.append(total(outcomes(pages, [_golden(page.changes, days) for page in pages], days)))
                 else:
                     found.append(at_downloads(pages, told, days, sum(made)))
             yield {
@@ -130,13 +83,20 @@ def prior_rows(name: str, worlds: Sequence[Sequence[TracedPage]], span: float) -
             }
 
 
+def _golden(changes: Trace, days: float) -> list[PageVisit]:
+    policy = Constant(days / max(int((changes <= days).sum()), 0.5))
+    moments = np.arange(policy.days, days * (1 + 1e-9), policy.days)
+    changed = np.diff(np.searchsorted(changes, moments, side="right"), prepend=0) > 0
+    return [PageVisit(policy.days, bool(each)) for each in changed]
+
+
 def budget_rows(pages: Sequence[Trace], rates: Trace, span: float, downloads: float) -> Iterator[Row]:
     """Yield what divisions of as many downloads reach on pages after their first year.
 
     ``rates`` are the true ones, in changes a day; what is ``learned`` is what weekly visits of that year have shown.
     """
     days = interval_levels(DEFAULT_BOUNDS)
-    learned = np.array([_learned(changes) for changes in pages])
+    learned = _learned(pages)
     true = np.exp(-rates[:, None] * days)
     divisions: dict[tuple[str, str], Trace] = {
         ("uniform", "-"): np.full(len(pages), len(pages) / downloads),
@@ -158,15 +118,13 @@ def budget_rows(pages: Sequence[Trace], rates: Trace, span: float, downloads: fl
         }
 
 
-def _learned(changes: Trace) -> Trace:
-    """Return the chances of no change that weekly visits of a year leave."""
-    policy = JumpingRate(DEFAULT_BOUNDS)
-    known = 0
-    for week in range(1, 53):
-        passed = int(np.searchsorted(changes, 7.0 * week, side="right"))
-        policy.observe(PageVisit(7.0, passed > known))
-        known = passed
-    return np.minimum.accumulate(policy.unchanged())
+def _learned(pages: Sequence[Trace]) -> Trace:
+    """Return the chances of no change that weekly visits of a year leave of each page."""
+    weeks = 7.0 * np.arange(1, 53)
+    found = [np.diff(np.searchsorted(changes, weeks, side="right"), prepend=0) > 0 for changes in pages]
+    beliefs = RateBeliefs(DEFAULT_BOUNDS, np.array([no_prior(DEFAULT_BOUNDS)] * len(pages)))
+    beliefs.observe_all([[PageVisit(7.0, bool(changed)) for changed in each] for each in found])
+    return np.minimum.accumulate(beliefs.unchanged(), axis=1)
 
 
 def _proportional(rates: Trace, downloads: float) -> Trace:

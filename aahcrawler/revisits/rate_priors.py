@@ -5,9 +5,12 @@ pages, those of its site, those of which the sitemap says the same, those of its
 uses the group above it, as if that were three more pages, and no page is evidence for itself. This is the prior of
 Gamma-Poisson models without their shape: sites have pages that change hourly and pages that never do, and few between.
 
-If many pages are known, their URLs replace the group of all pages: naive Bayes over ten bins of rates, by the features
-of Living Web Archives (section 3.3.5.1) that are known before a visit. They are used if they predict the visits of each
-page from all others better than the rates of all pages do.
+Whether rates hold or jump is learned in the same groups: the chances of the models of ``RateBeliefs``, by how well each
+of them foretells the visits of the other pages.
+
+Where many pages are known, their addresses stand in the place of all pages: naive Bayes over ten bins of rates, by the
+features of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the
+visits of each page from all others better than the rates of all pages do.
 """
 
 import math
@@ -22,7 +25,15 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from aahcrawler.revisits.revisit_policies import Bounds, Floats, PageVisit, rate_levels
+from aahcrawler.revisits.revisit_policies import (
+    MODEL_WEIGHTS,
+    Bounds,
+    Floats,
+    PageVisit,
+    RateBeliefs,
+    batched_places,
+    rate_levels,
+)
 
 STATED: Final[Mapping[str, float]] = {
     "always": 1 / 24,
@@ -91,10 +102,19 @@ class KnownPage:
 
 @dataclass(frozen=True, slots=True)
 class RatePrior:
-    """The probabilities of the K rates of a page before its own visits, and what they are mainly based on."""
+    """What is believed of a page before its own visits, and what tells most of it.
+
+    ``shares`` are the chances of the K rates, ``weights`` those of the M models of how long a rate lasts.
+    """
 
     shares: Floats
+    weights: Floats
     ground: Ground
+
+    @property
+    def chances(self) -> Floats:
+        """The chances of models and rates (M x K), with which ``JumpingRate`` begins."""
+        return self.weights[:, None] * self.shares
 
 
 def address_features(url: str) -> tuple[str, ...]:
@@ -129,11 +149,12 @@ def learned_priors(pages: Sequence[KnownPage], bounds: Bounds) -> list[RatePrior
     known = _Evidence(counted, rate_levels(bounds))
     above, ground = known.by_address()
     shares, grounds = known.by_groups(above, ground)
+    weights = known.weights(shares, bounds)
     dates = np.array([_likelihood(replace(page, visits=()), known.rates) for page in known.pages])
     shares = _posterior(shares, dates)
     priors = [
-        RatePrior(of_page, Ground.DATES if page.has_dates else ground)
-        for page, of_page, ground in zip(known.pages, shares, grounds, strict=True)
+        RatePrior(of_page, of_models, Ground.DATES if page.has_dates else ground)
+        for page, of_page, of_models, ground in zip(known.pages, shares, weights, grounds, strict=True)
     ]
     return [priors[places[page]] for page in pages]
 
@@ -147,6 +168,12 @@ class _Evidence:
         self.likelihoods = np.array([_likelihood(page, rates) for page in self.pages])
         self.own = np.array([[float(page.is_evidence)] for page in self.pages])
         self.numbers = self.own * np.array([[float(number)] for number in counted.values()])
+        self._groups = [
+            (Ground.ALL, _numbered("all" for _ in self.pages)),
+            (Ground.SITE, _numbered(page.site for page in self.pages)),
+            (Ground.STATED, _numbered(page.stated and f"{page.site} {page.stated}" for page in self.pages)),
+            (Ground.TEMPLATE, _numbered(page.template and f"{page.template} {page.stated}" for page in self.pages)),
+        ]
 
     def by_address(self) -> tuple[Floats, Ground]:
         """Return the probabilities of rates of each page (N x K) by its URL, or equal ones if URLs do not help."""
@@ -193,13 +220,7 @@ class _Evidence:
 
         ``above`` are the probabilities of a page that belongs to no group.
         """
-        groups = [
-            (Ground.SITE, _numbered(page.site for page in self.pages)),
-            (Ground.STATED, _numbered(page.stated and f"{page.site} {page.stated}" for page in self.pages)),
-            (Ground.TEMPLATE, _numbered(page.template and f"{page.template} {page.stated}" for page in self.pages)),
-        ]
-        if ground is Ground.NOTHING:
-            groups.insert(0, (Ground.ALL, _numbered("all" for _ in self.pages)))
+        groups = self._groups if ground is Ground.NOTHING else self._groups[1:]
         stated = np.array([_stated_factor(page.stated, self.rates) for page in self.pages])
         shares = above
         for _ in range(_ROUNDS):
@@ -213,6 +234,24 @@ class _Evidence:
             for place in np.flatnonzero(says):
                 grounds[place] = name
         return shares, grounds
+
+    def weights(self, shares: Floats, bounds: Bounds) -> Floats:
+        """Return the chances of the models of how long a rate lasts (N x M), by the visits of the page's groups.
+
+        ``shares`` (N x K) are the chances of rates with which each page begins.
+        """
+        flat = np.tile(np.array(MODEL_WEIGHTS), (len(self.pages), 1))
+        likelihoods = np.ones_like(flat)
+        for part in batched_places(len(self.pages)):
+            beliefs = RateBeliefs(bounds, flat[part, :, None] * shares[part, None, :])
+            beliefs.observe_all([page.visits for page in self.pages[part]])
+            likelihoods[part] = np.exp(beliefs.foretold - beliefs.foretold.max(axis=1, keepdims=True))
+        weights = flat
+        for _ in range(_ROUNDS):
+            found, weights = _posterior(weights, likelihoods), flat
+            for _name, (of_page, is_in) in self._groups:
+                weights = np.where(is_in, _leaning(weights, *self._others(of_page, found)), weights)
+        return weights
 
     def _others(self, of_page: _Numbers, found: Floats) -> tuple[Floats, Floats]:
         """Return, for each page, the sum of what was found of the other pages of its group (N x K), and their count."""

@@ -8,7 +8,7 @@ made for each page, and knows nothing but that page's visits, so it can be resto
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 WEEK: Final = 7.0
 MONTH: Final = 30.0
 Floats = NDArray[np.float64]
+PRICE: Final = 0.26
+"""Of a visit, as a part of a change found: steady pages are visited as often as they change."""
 _WINDOW: Final = 10
 """The most snapshots in the window."""
 _FACTORS: Final = ((0.9, 1 / 3), (0.75, 1 / 2), (0.6, 1 / 1.5))
@@ -203,84 +205,108 @@ class LikelyRate(RevisitPolicy):
         return 1 / rate
 
 
-class JumpingRate(RevisitPolicy):
-    """Follows a rate of changes that jumps, and waits as long as brings the most changes at a price for each visit.
+class RateBeliefs:
+    """What is believed of N pages whose rates of changes jump, by M models of how long one of K rates lasts.
 
-    A page is quiet for long and then changes often, so its rate is modelled as a hidden state: it lasts for a few
-    changes, for many, or for ever (three models, weighted by how well each predicted the visits so far), and then jumps
-    to any rate, more probably to one that the page had before. The interval is chosen at which the probability of a
-    change, less ``price``, is greatest per day. With the same price for all pages, moving a visit from one page to
-    another would not be expected to find more; a lower price means more visits.
+    A page is quiet for long and then changes often, so its rate is taken for a hidden state: it stays for as long as
+    brings a few changes, many, or for ever (three models, weighted by how well each foretold the visits so far), and
+    then jumps to any rate, the sooner to one that the page had before. A page takes O(M K) of memory, a visit as much
+    time.
     """
 
-    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = 0.26, prior: Floats | None = None) -> None:
-        """``price`` is between 0 and 1: .26 visits a steady page as often as it changes.
+    def __init__(self, bounds: Bounds, priors: Floats) -> None:
+        """``priors`` (N x M x K) are the chances of the models and of their rates before the first visit, none 0."""
+        self._table = _table(bounds)
+        self._prior_weights = priors.sum(axis=2)
+        self._chances = priors / self._prior_weights[:, :, None]
+        """Of each rate, by each model."""
+        self._spent = np.full(priors.shape, _VISITS_KNOWN / priors.shape[2])
+        """How many visits found the page at each rate, by each model, and some at all of them that were never made."""
+        self.foretold = np.zeros(priors.shape[:2])
+        """The logarithm of how likely the visits of each page are by each model (N x M)."""
 
-        ``prior`` gives the probabilities of ``rate_levels`` before the first visit, based on other pages; without it
-        all are equal, and the first interval is that of the bounds.
+    def observe(self, pages: NDArray[np.intp], days: Floats, changed: NDArray[np.bool_]) -> None:
+        """Take what one more visit of each of some pages found, so many days after the one before."""
+        expected = days[:, None, None] * self._table.rates
+        likely = np.where(changed[:, None, None], -np.expm1(-expected), np.exp(-expected))
+        stayed = self._chances[pages] * np.exp(-days[:, None, None] * self._table.jumps)
+        jumped = 1 - stayed.sum(axis=2, keepdims=True)
+        chances = (stayed + jumped * _shares(self._spent[pages])) * likely
+        foretold = chances.sum(axis=2)
+        self._chances[pages] = chances = chances / foretold[:, :, None]
+        self._spent[pages] += chances
+        self.foretold[pages] += np.log(foretold)
+
+    def observe_all(self, visits: Sequence[Sequence[PageVisit]]) -> None:
+        """Take what visits of each page found, one after another."""
+        numbers = np.array([len(each) for each in visits])
+        order = np.argsort(-numbers, kind="stable")
+        for place in range(numbers.max(initial=0)):
+            pages = order[: np.count_nonzero(numbers > place)]
+            found = [visits[page][place] for page in pages]
+            self.observe(pages, np.array([each.days for each in found]), np.array([each.changed for each in found]))
+
+    def unchanged(self, pages: NDArray[np.intp] | None = None) -> Floats:
+        """Return the chance that pages do not change within each of ``interval_levels`` after a visit (N x G).
+
+        ``pages`` are those that are asked for, all where none are named.
+        """
+        of = slice(None) if pages is None else pages
+        table = self._table
+        foretold, chances, where_to = self.foretold[of], self._chances[of], _shares(self._spent[of])
+        weights = self._prior_weights[of] * np.exp(foretold - foretold.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        found = np.zeros((len(weights), len(table.days)))
+        for model, (stayed, jumped) in enumerate(zip(table.stayed_unchanged, table.jumped, strict=True)):
+            now = chances[:, model]
+            unchanged = now @ stayed.T + (now @ jumped.T) * (where_to[:, model] @ table.unchanged.T)
+            found += weights[:, model, None] * unchanged
+        return found
+
+
+class JumpingRate(RevisitPolicy):
+    """Follows a rate of changes that jumps (``RateBeliefs``), and waits as long as brings the most at a price.
+
+    Of all intervals the one is taken at which the chance of a change, less ``price``, is greatest for each day. With
+    the same price for all pages no visit could be moved from one page to another and be expected to find more; a lower
+    price means more visits.
+    """
+
+    def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = PRICE, prior: Floats | None = None) -> None:
+        """``price`` lies between 0 and 1: .26 visits a steady page as often as it changes.
+
+        ``prior`` (M x K) are the chances of the models and of ``rate_levels`` before the first visit, by what is known
+        of other pages; without it all rates are alike, and the first interval is that of the bounds.
         """
         super().__init__(bounds)
         self._price = price
-        self._table = _table(bounds)
-        levels = len(self._table.rates)
-        shares = np.full(levels, 1 / levels) if prior is None else prior
-        self._chances = np.tile(shares, (len(_LASTING), 1))
-        """Of each rate, by each model."""
-        self._weights = np.array(_WEIGHTS)
-        self._spent = np.full((len(_LASTING), levels), _VISITS_KNOWN / levels)
-        """How many visits found the page at each rate, by each model, and some at all of them that were never made."""
+        self._beliefs = RateBeliefs(bounds, (no_prior(bounds) if prior is None else prior)[None])
         if prior is not None:
             self.days = self._best()
 
     def observe_all(self, visits: Iterable[PageVisit]) -> None:
-        """See ``RevisitPolicy``; ``days`` is computed once."""
-        earlier: PageVisit | None = None
-        for visit in visits:
-            if earlier is not None:
-                self._believe(earlier)
-            earlier = visit
-        if earlier is not None:
-            self.observe(earlier)
+        """See ``RevisitPolicy``; the days are chosen once."""
+        if found := list(visits):
+            self._beliefs.observe_all([found])
+            self.days = self._best()
 
     def _after(self, visit: PageVisit) -> float:
-        self._believe(visit)
+        self._beliefs.observe_all([[visit]])
         return self._best()
 
-    def _believe(self, visit: PageVisit) -> None:
-        table = self._table
-        missed = np.exp(-table.rates * visit.days)
-        stayed = self._chances * np.exp(-table.jumps * visit.days)
-        jumped = 1 - stayed.sum(axis=1, keepdims=True)
-        chances = (stayed + jumped * self._where_to()) * (1 - missed if visit.changed else missed)
-        foretold = chances.sum(axis=1)
-        self._chances = chances / foretold[:, None]
-        self._weights = self._weights * foretold
-        self._weights /= self._weights.sum()
-        self._spent += self._chances
-
     def _best(self) -> float:
-        days = self._table.days
-        return float(days[np.argmax((1 - self.unchanged() - self._price) / days)])
-
-    def unchanged(self) -> Floats:
-        """Return the probability of no change within each of ``interval_levels`` after the page's last visit."""
-        table = self._table
-        unchanged = np.einsum("mgk,mk->mg", table.stayed_unchanged, self._chances)
-        unchanged += np.einsum("mgk,mk->mg", table.jumped, self._chances) * (self._where_to() @ table.unchanged.T)
-        chances: Floats = self._weights @ unchanged
-        return chances
-
-    def _where_to(self) -> Floats:
-        shares: Floats = self._spent / self._spent.sum(axis=1, keepdims=True)
-        return shares
+        return float(best_days(self._beliefs.unchanged(), self.bounds, self._price)[0])
 
 
 _LASTING: Final = (1.5, 6.0, 1e4)
-"""How many changes occur on average before the rate jumps, in each model."""
-_WEIGHTS: Final = (0.25, 0.25, 0.5)
+"""Changes that a rate brings on the average before it jumps, by each model."""
+MODEL_WEIGHTS: Final = (0.25, 0.25, 0.5)
+"""The chances of the models where nothing is known."""
 _VISITS_KNOWN: Final = 30.0
-_LEVELS: Final = 36
-_INTERVALS: Final = 40
+_LEVELS: Final = 72
+"""So close that a page with two hundred visits is not known better than to two levels."""
+_INTERVALS: Final = 80
+_BATCH: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +325,32 @@ class _Table:
     """M x G x K: the probability of no change and no jump in its first half."""
     jumped: Floats
     """M x G x K: the probability of a jump in its first half."""
+
+
+def no_prior(bounds: Bounds) -> Floats:
+    """Return the chances of models and rates (M x K) where nothing is known of a page."""
+    levels = len(rate_levels(bounds))
+    return np.repeat(np.array(MODEL_WEIGHTS)[:, None] / levels, levels, axis=1)
+
+
+def _shares(spent: Floats) -> Floats:
+    shares: Floats = spent / spent.sum(axis=2, keepdims=True)
+    return shares
+
+
+def best_days(unchanged: Floats, bounds: Bounds, price: float = PRICE) -> Floats:
+    """Return the interval of each page at which the chance of a change, less a price, is greatest for each day.
+
+    ``unchanged`` (N x G) is as ``RateBeliefs`` has it.
+    """
+    days = interval_levels(bounds)
+    chosen: Floats = days[np.argmax((1 - unchanged - price) / days, axis=1)]
+    return chosen
+
+
+def batched_places(number: int) -> Iterator[slice]:
+    """Yield the places of so many pages in parts, each of which ``RateBeliefs`` can hold in some 50 MB."""
+    return (slice(begin, begin + _BATCH) for begin in range(0, number, _BATCH))
 
 
 def rate_levels(bounds: Bounds) -> Floats:

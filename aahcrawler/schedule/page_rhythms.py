@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +32,17 @@ from aahcrawler.revisits.change_log import ChangeState, Visit, opened_changes
 from aahcrawler.revisits.crawl_time import SiteLoad, site_loads
 from aahcrawler.revisits.page_comparison import server_of
 from aahcrawler.revisits.rate_priors import Ground, KnownPage, address_features, learned_priors
-from aahcrawler.revisits.revisit_policies import Bounds, Floats, JumpingRate, PageVisit, RevisitPolicy, interval_levels
+from aahcrawler.revisits.revisit_policies import (
+    Bounds,
+    Floats,
+    JumpingRate,
+    PageVisit,
+    RateBeliefs,
+    RevisitPolicy,
+    batched_places,
+    best_days,
+    interval_levels,
+)
 from aahcrawler.revisits.visit_budget import PRICES, Objective, demand, divided, values
 from aahcrawler.revisits.visit_record import ChangeKind, DateSource, WantedVisits
 from aahcrawler.schedule.rhythms import POLICIES, Adaptive
@@ -162,11 +173,23 @@ class PageIntervals:
         self._known = [page.known(bounds) for page in pages]
         priors = learned_priors(self._known, bounds)
         self._priors = dict(zip(self._known, priors, strict=True))
-        self._beliefs: dict[KnownPage, JumpingRate] = {}
 
     def by_policy(self, make: MakePolicy) -> list[Interval]:
-        """Return each page's interval by a policy, which starts from the page's prior rate."""
-        days = {page: self._days(page, make) for page in self._priors}
+        """Return the interval of each page by a policy, which begins with what tells of the page before its visits.
+
+        It begins with ``first`` where nothing does.
+        """
+        untold = np.array([prior.ground is Ground.NOTHING for prior in self._priors.values()], np.bool_)
+        before = self._unchanged_after([() for _ in self._priors])
+        firsts = np.where(untold, self._bounds.within(self._bounds.first), best_days(before, self._bounds))
+        if isinstance(make(self._bounds), JumpingRate):
+            visited = np.array([bool(page.visits) for page in self._priors], np.bool_)
+            found = np.where(visited, best_days(self._unchanged, self._bounds), firsts)
+        else:
+            found = np.array(
+                [self._days(page, make, float(first)) for page, first in zip(self._priors, firsts, strict=True)]
+            )
+        days = dict(zip(self._priors, found.tolist(), strict=True))
         return self._intervals([days[page] for page in self._known])
 
     def by_budget(self, objective: Objective, downloads: float) -> list[Interval]:
@@ -189,27 +212,29 @@ class PageIntervals:
             for length, page in zip(days, self._known, strict=True)
         ]
 
-    def _days(self, page: KnownPage, make: MakePolicy) -> float:
-        """Return a page's interval in days by a policy; it starts at ``first`` if the page has no prior rate."""
-        policy = make(self._bounds)
-        if self._priors[page].ground is not Ground.NOTHING:
-            if isinstance(policy, JumpingRate):
-                return self._belief(page).days
-            policy = make(replace(self._bounds, first=JumpingRate(self._bounds, prior=self._priors[page].shares).days))
+    def _days(self, page: KnownPage, make: MakePolicy, first: float) -> float:
+        policy = make(replace(self._bounds, first=first))
         policy.observe_all(page.visits)
         return policy.days
 
-    def _belief(self, page: KnownPage) -> JumpingRate:
-        if page not in self._beliefs:
-            belief = self._beliefs[page] = JumpingRate(self._bounds, prior=self._priors[page].shares)
-            belief.observe_all(page.visits)
-        return self._beliefs[page]
+    @cached_property
+    def _unchanged(self) -> Floats:
+        return self._unchanged_after([page.visits for page in self._priors])
+
+    def _unchanged_after(self, visits: Sequence[Sequence[PageVisit]]) -> Floats:
+        """Return how likely each different page does not change within each interval, after such visits (N x G)."""
+        priors = list(self._priors.values())
+        unchanged = np.empty((len(priors), len(interval_levels(self._bounds))))
+        for part in batched_places(len(priors)):
+            beliefs = RateBeliefs(self._bounds, np.array([prior.chances for prior in priors[part]]))
+            beliefs.observe_all(visits[part])
+            unchanged[part] = beliefs.unchanged()
+        return unchanged
 
     def _given(self, objective: Objective) -> Floats:
         """Return how much of the objective each page yields at each interval, as an array (pages × intervals)."""
         places = {page: place for place, page in enumerate(self._priors)}
-        chances = np.array([self._belief(page).unchanged() for page in self._priors])
-        falling = np.minimum.accumulate(chances, axis=1)
+        falling = np.minimum.accumulate(self._unchanged, axis=1)
         given: Floats = values(falling, interval_levels(self._bounds), objective)
         return given[[places[page] for page in self._known]]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from aahcrawler.revisits.rate_priors import Ground, KnownPage, RatePrior, address_features, learned_priors
-from aahcrawler.revisits.revisit_policies import DEFAULT_BOUNDS, JumpingRate, PageVisit, rate_levels
+from aahcrawler.revisits.revisit_policies import DEFAULT_BOUNDS, JumpingRate, PageVisit, no_prior, rate_levels
 
 
 def visited(found: str, days: float = 7.0) -> tuple[PageVisit, ...]:
@@ -19,7 +19,7 @@ def prior_of(page: KnownPage, others: Iterable[KnownPage] = ()) -> RatePrior:
 
 
 def first_days(prior: RatePrior) -> float:
-    return JumpingRate(DEFAULT_BOUNDS, prior=prior.shares).days
+    return JumpingRate(DEFAULT_BOUNDS, prior=prior.chances).days
 
 
 def usual_days(prior: RatePrior) -> float:
@@ -47,7 +47,7 @@ def test_no_page_is_evidence_for_itself() -> None:
     alone = KnownPage("a.test", "a.test /news", visits=visited("1" * 20))
     prior = prior_of(alone)
     assert prior.ground is Ground.NOTHING
-    assert prior.shares == pytest.approx(np.full(len(prior.shares), 1 / len(prior.shares)))
+    assert prior.chances == pytest.approx(no_prior(DEFAULT_BOUNDS))
 
 
 def test_the_more_siblings_the_more_they_say() -> None:
@@ -55,6 +55,19 @@ def test_the_more_siblings_the_more_they_say() -> None:
     days = [usual_days(prior_of(page, LEGAL[:1] * number)) for number in (1, 3, 10, 100)]
     assert days == sorted(days)
     assert days[-1] > 2 * days[0]
+
+
+def test_siblings_tell_whether_a_page_is_steady_or_has_bursts() -> None:
+    random = np.random.default_rng(6)
+    steady = ["".join("1" if random.random() < 0.4 else "0" for _ in range(60)) for _ in range(10)]
+    bursts = [("0" * number + "1" * 6) * 4 for number in range(5, 15)]
+    weights = [
+        prior_of(KnownPage("a.test", "t"), [KnownPage("a.test", "t", visits=visited(each)) for each in histories])
+        for histories in (steady, bursts, [])
+    ]
+    of_steady, of_bursts, of_nobody = (float(prior.weights[-1]) for prior in weights)
+    assert of_bursts < 0.2 < of_nobody < 0.7 < of_steady
+    assert all(prior.chances.sum() == pytest.approx(1) for prior in weights)
 
 
 def test_a_sitemap_is_believed_until_visits_show_that_it_is_wrong() -> None:
