@@ -8,11 +8,10 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Final
-
-from aahcrawler.revisits.change_log import Visit
+from typing import Final, Protocol
 
 DOWNLOAD: Final = 2.0
 DELAY: Final = 1.0
@@ -25,6 +24,28 @@ _LAST_CRAWLS: Final = 5
 """Crawls at most that tell the pace of a site: it is as its server and this machine are by now."""
 _FEW_GAPS: Final = 3
 _MOST_STEPS: Final = 200_000
+AROUND: Final = 3.0
+"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
+
+
+class Timed(Protocol):
+    """A visit, as far as it tells how long crawls take; ``seconds`` are those of its answer, None: not measured."""
+
+    @property
+    def url(self) -> str:
+        """What was visited."""
+
+    @property
+    def at(self) -> datetime:
+        """When the request began."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the answer took."""
+
+    @property
+    def crawl(self) -> int:
+        """The number of its crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,7 @@ class SiteLoad:
 
 
 def site_loads(
-    visits: Iterable[Visit], site_of: Callable[[str], str], wanted: Mapping[str, int] | None = None
+    visits: Iterable[Timed], site_of: Callable[[str], str], wanted: Mapping[str, int] | None = None
 ) -> Mapping[str, SiteLoad]:
     """Return the load of each site by the visits of former crawls, the oldest first.
 
@@ -54,7 +75,7 @@ def site_loads(
     ``wanted`` a site has as many URLs as the newest crawl of all has visited; else as many as it says. One that was
     visited at most once has defaults. ``site_of`` names the site of a URL: visits of one wait for one another.
     """
-    by_site: dict[str, dict[int, list[Visit]]] = defaultdict(lambda: defaultdict(list))
+    by_site: dict[str, dict[int, list[Timed]]] = defaultdict(lambda: defaultdict(list))
     newest = 0
     for visit in visits:
         by_site[site_of(visit.url)][visit.crawl].append(visit)
@@ -74,12 +95,12 @@ def _telling(crawls: Iterable[int]) -> Sequence[int]:
     return numbers[1:][-_LAST_CRAWLS:] or numbers
 
 
-def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> float:
+def warm_up_seconds(visits: Iterable[Timed], site_of: Callable[[str], str]) -> float:
     """Return how much longer crawls took, from their first visit to their last, than their queues did; the median.
 
     Sites do not all begin at once, and the pages after the first wait until what judges them is loaded.
     """
-    by_crawl: dict[int, list[Visit]] = defaultdict(list)
+    by_crawl: dict[int, list[Timed]] = defaultdict(list)
     for visit in visits:
         by_crawl[visit.crawl].append(visit)
     beyond: list[float] = []
@@ -90,9 +111,9 @@ def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> f
     return median(beyond) if beyond else 0.0
 
 
-def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
+def _length(visits: Sequence[Timed], site_of: Callable[[str], str]) -> float:
     """Return the seconds of a crawl from its first visit to its last, without pauses."""
-    by_site: dict[str, list[Visit]] = defaultdict(list)
+    by_site: dict[str, list[Timed]] = defaultdict(list)
     for visit in visits:
         by_site[site_of(visit.url)].append(visit)
     begin = min(each.at for each in visits)
@@ -104,14 +125,14 @@ def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
     return max(lengths)
 
 
-def _gaps(visits: Sequence[Visit]) -> tuple[list[float], float]:
+def _gaps(visits: Sequence[Timed]) -> tuple[list[float], float]:
     """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
     longest = _LONGEST_GAP * max(median(gaps), 0.001) if gaps else _LONGEST_GAP * (DOWNLOAD + DELAY)
     return [min(each, longest) for each in gaps], longest
 
 
-def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float | None:
+def around_seconds(visits: Iterable[Timed], crawl: int, seconds: float) -> float | None:
     """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
 
     None for one without visits, and one that was interrupted: its visits are farther apart than it crawled.
@@ -124,7 +145,7 @@ def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float
     return around if around >= 0 else None
 
 
-def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
+def _load(urls: int, crawls: Sequence[Sequence[Timed]]) -> SiteLoad:
     """Return the load of a site by its visits in several crawls. Each crawl counts as one, however long it was."""
     downloads, paces = list[float](), list[float]()
     for visits in crawls:
@@ -138,13 +159,13 @@ def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
     return SiteLoad(urls, download, median(paces) if paces else download + DELAY)
 
 
-def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
+def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int = _MOST_STEPS) -> float:
     """Return how long visits take where each site is visited at its pace and so many answers are awaited at once.
 
-    Sites with the most left go first where several could be visited. Of very many URLs several are one step.
+    Sites with the most left go first where several could be visited. Of more than so many ``steps`` several are one.
     """
     sites = [load for load in loads if load.urls > 0]
-    step = 1 + sum(load.urls for load in sites) // _MOST_STEPS
+    step = 1 + sum(load.urls for load in sites) // steps
     ready = [(0.0, -load.urls * load.pace, number, load.urls) for number, load in enumerate(sites)]
     heapq.heapify(ready)
     answers: list[float] = []
@@ -160,6 +181,38 @@ def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
         if left > taken:
             heapq.heappush(ready, (free_at, -(left - taken) * load.pace, number, left - taken))
     return end
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCrawl:
+    """What a crawl of known URLs has to do, by the visits of former ones: the load of each site, and what is beside it.
+
+    ``beside`` are the seconds that are part of no queue: starting, warming up, ending.
+    """
+
+    sites: Mapping[str, SiteLoad]
+    beside: float = AROUND
+
+    @classmethod
+    def of(
+        cls,
+        visits: Sequence[Timed],
+        site_of: Callable[[str], str],
+        last: tuple[int, float],
+        wanted: Mapping[str, int] | None = None,
+    ) -> "KnownCrawl":
+        """Return what visits tell, the oldest first; ``last`` is the number of the last crawl, and its seconds.
+
+        ``site_of`` and ``wanted`` are those of ``site_loads``.
+        """
+        around = around_seconds(visits, *last)
+        beside = warm_up_seconds(visits, site_of) + (AROUND if around is None else around)
+        return cls(site_loads(visits, site_of, wanted), beside)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes from its start to its end."""
+        return self.beside + simulated_seconds(self.sites.values())
 
 
 def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:

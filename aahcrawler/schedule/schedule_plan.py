@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from statistics import fmean, median
 from types import MappingProxyType
 from typing import Final, TextIO
 
-from aahcrawler.revisits.change_log import Visit as ChangeVisit
-from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, simulated_seconds, site_loads, warm_up_seconds
+from aahcrawler.revisits.change_log import TimedVisit, timed_visits
+from aahcrawler.revisits.crawl_time import KnownCrawl
 from aahcrawler.revisits.rate_priors import Ground
 from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import NEVER, AlternatingAdaptive, turn_of
@@ -30,8 +30,6 @@ from aahcrawler.segments import DamageError
 from aahcrawler.tallies import plural
 from aahcrawler.urls import queue_of
 
-AROUND: Final = 3.0
-"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
 PROCESS: Final = 2.0
 """Seconds that its process takes to start and to end, where the schedule has made no visit."""
 _LAST: Final = 5
@@ -50,7 +48,8 @@ def whole_rhythm(_name: str, entry: Entry) -> Rhythm:
 class PlannedVisit:
     """A visit to come. ``seconds`` is how long it is expected to take, None where nobody knows.
 
-    ``next_at`` is when the crawl is due after it, at this unit or at the other one that visits it in turn.
+    ``next_at`` is when the crawl is due after it, at this unit or at the other one that visits it in turn. ``why`` says
+    in words why it begins then.
     """
 
     name: str
@@ -58,6 +57,7 @@ class PlannedVisit:
     begins_at: datetime
     seconds: float | None
     next_at: datetime
+    why: str = ""
 
     @property
     def ends_at(self) -> datetime:
@@ -129,7 +129,7 @@ def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> fl
 def known_seconds(log: VisitLog, folder: Path) -> float | None:
     """Return how long the next crawl of a folder takes by its log of changes; None where that has nothing."""
     seen = _seen(folder)
-    return _seconds(log, folder, seen, site_loads(seen, queue_of)) if seen else None
+    return _seconds(log, folder, seen) if seen else None
 
 
 def fitting_rhythm(
@@ -181,29 +181,27 @@ def whole_seconds(log: VisitLog, folder: Path) -> float | None:
     seen = _seen(folder)
     newest = {each.url: each for each in seen}
     wanted = Counter(queue_of(url) for url, each in newest.items() if each.status not in _GONE)
-    return _seconds(log, folder, seen, site_loads(seen, queue_of, wanted)) if wanted else None
+    return _seconds(log, folder, seen, wanted) if wanted else None
 
 
-def _seen(folder: Path) -> Sequence[ChangeVisit]:
+def _seen(folder: Path) -> Sequence[TimedVisit]:
     """Return the visits in a folder's log of changes, the oldest first; none where it cannot be read."""
     try:
-        return list(visits(folder))
+        return timed_visits(folder)
     except (DamageError, OSError, sqlite3.Error):
         return ()
 
 
-def _seconds(log: VisitLog, folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
+def _seconds(log: VisitLog, folder: Path, seen: Sequence[TimedVisit], wanted: Mapping[str, int] | None = None) -> float:
     """Return how long a crawl takes with all around its visits, as that was in the last one, and its process beside.
 
     How long processes take beside their crawls is told by the last visits of the schedule, of whatever crawls.
     """
     last = CrawlTold.of(folder)
-    around = around_seconds(seen, last.crawl, last.seconds)
     ended = [each for each in log.visits(most=20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
     took = [((each.ended_at - each.begun_at).total_seconds(), each.found.seconds) for each in ended if each.ended_at]
     process = median(max(0.0, whole - crawl) for whole, crawl in took) if took else PROCESS
-    beside_queues = warm_up_seconds(seen, queue_of) + (AROUND if around is None else around)
-    return process + beside_queues + simulated_seconds(loads.values())
+    return process + KnownCrawl.of(seen, queue_of, (last.crawl, last.seconds), wanted).seconds
 
 
 def planned(
@@ -232,20 +230,32 @@ def planned(
     due = [(rhythms[name].due(past, now).at, name) for name, past in pasts.items()]
     heapq.heapify(due)
     found: list[PlannedVisit] = []
+
+    @cache
+    def reason(name: str) -> str:
+        entry = schedule.crawls[name]
+        told = log.past(name, added.get(name, now)), next(iter(log.visits(name, 1)), None)
+        return "; ".join(filter(None, (in_words(entry), _grounds(entry, *told))))
+
     while due:
         at, name = heapq.heappop(due)
-        begins_at = max(at, heapq.heappop(free), now)
+        free_at = heapq.heappop(free)
+        begins_at = max(at, free_at, now)
         if begins_at > until:
             break
         if len(found) >= most:
             return Plan(found, parallel, now, begins_at)
         rhythm = rhythms[name]
-        newest = max(at, rhythm.due(pasts[name], begins_at).at if begins_at > at else at)
+        passed = rhythm.due(pasts[name], begins_at) if begins_at > at else Due(at)
+        newest = max(at, passed.at)
         pasts[name] = Past(pasts[name].added_at, newest, [PastVisit(begins_at, None)])
         takes = seconds.get(name)
         own_next = rhythm.due(pasts[name], begins_at).at
         next_at = begins_at + (own_next - begins_at) / turn_of(rhythm).of
-        found.append(PlannedVisit(name, newest, begins_at, takes, next_at))
+        waits = f"as soon as another crawl ends: at most {parallel:,} at once" if free_at > max(at, now) else ""
+        moments = f"for {passed.moments:,} due moments that have passed" if passed.moments > 1 else ""
+        why = "; ".join(filter(None, (reason(name), moments, waits)))
+        found.append(PlannedVisit(name, newest, begins_at, takes, next_at, why))
         ends_at = begins_at + timedelta(seconds=usual if takes is None else takes)
         heapq.heappush(free, ends_at)
         heapq.heappush(due, (max(own_next, ends_at), name))
@@ -273,6 +283,7 @@ class Upcoming:
     pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
     wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
     is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
+    ``left`` is how long a visit that is under way still takes, in words, empty where nobody can tell.
     """
 
     name: str
@@ -286,6 +297,7 @@ class Upcoming:
     grounds: str = ""
     fault: str = ""
     part: str = ""
+    left: str = ""
 
     @property
     def why(self) -> str:
@@ -293,7 +305,7 @@ class Upcoming:
         if self.fault:
             return f"no visit begins: {self.fault}"
         reasons = {
-            "under way": "a visit has not ended yet",
+            "under way": f"a visit has not ended yet{f': {self.left}' if self.left else ''}",
             "wanted now": "somebody asked for it",
             "paused": "it is paused",
             "elsewhere": "other units visit it",
@@ -347,12 +359,20 @@ def upcoming(
         row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
         if visit is not None:
             ended = visit.found if visit.outcome else None
-            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended)
+            left = "" if visit.outcome else _left(visit)
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended, left=left)
         found.append(row)
     found += [
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
     ]
     return sorted(found, key=lambda each: (each.state != "under way", each.due_at or NEVER, each.name))
+
+
+def _left(visit: Visit) -> str:
+    """Return how long a visit still takes by what its crawl told last, in words; empty where that tells nothing."""
+    told = CrawlTold.of(visit.folder)
+    is_of_it = told.mark != visit.was and told.state in ("running", "paused")
+    return str(told.time_left) if is_of_it and told.time_left.seconds is not None else ""
 
 
 def _grounds(entry: Entry, past: Past, visit: Visit | None) -> str:
@@ -445,18 +465,18 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
     moment: Callable[[datetime], str] = _second if is_dense else _minute
-    out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
-    unknown: dict[str, list[datetime]] = {}
+    out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\twhy then\n")
+    unknown: dict[str, list[PlannedVisit]] = {}
     for each in plan.visits:
         if each.seconds is None:
-            unknown.setdefault(each.name, []).append(each.due_at)
+            unknown.setdefault(each.name, []).append(each)
             continue
         fits = "yes" if each.fits else f"no: due again at {moment(each.next_at)}"
         times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
-        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\n")
-    for name, due in unknown.items():
-        first = f"the first is due at {moment(due[0])}"
-        out.write(f"{name}: {plural(len(due), 'visit')}; {first}; nobody knows how long they take\n")
+        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\t{each.why}\n")
+    for name, coming in unknown.items():
+        first = f"the first is due at {moment(coming[0].due_at)} ({coming[0].why})"
+        out.write(f"{name}: {plural(len(coming), 'visit')}; {first}; nobody knows how long they take\n")
     for name, pages in fitting.items():
         all_of_them = pages.due + pages.left_over
         out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from aahcrawler.cli import app
 from aahcrawler.layout import CHANGES, DEMAND
 from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.crawl_time import AROUND
 from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import CrawlFolders
@@ -19,7 +20,6 @@ from aahcrawler.schedule.page_rhythms import Demand, due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import (
-    AROUND,
     expected_seconds,
     fitting_pages,
     fitting_rhythm,
@@ -73,8 +73,11 @@ def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: V
     assert all(each.fits and each.begins_at == each.due_at for each in at_ease.visits)
     printed = StringIO()
     write_plan(plan, {}, printed)
-    row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00"
-    assert row in printed.getvalue().splitlines()
+    row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00\t"
+    why = "every 1 h; for 2 due moments that have passed; as soon as another crawl ends: at most 1 at once"
+    head, first, *_ = rows = printed.getvalue().splitlines()
+    assert row + why in rows
+    assert (head.split("\t")[-1], first.split("\t")[-1]) == ("why then", "every 1 h")
 
 
 def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
@@ -88,10 +91,12 @@ def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
 
     head, a, b, busy = printed(a=None, b=None)
     assert head.startswith("crawl\t")
-    assert a.startswith("a: 31 visits; the first is due at 2026-03-02 12:00:00; nobody knows")
+    assert a.startswith("a: 31 visits; the first is due at 2026-03-02 12:00:00 (every 2 min); nobody knows")
     assert b.startswith("b: 2 visits; ")
     assert "2 crawls at once, busy ?; of 33 nobody knows" in busy
-    assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes" in printed(a=30.0, b=None)
+    assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes\tevery 2 min" in printed(
+        a=30.0, b=None
+    )
 
 
 def test_names_that_nobody_knows_are_refused_and_a_paused_crawl_has_no_next_visit(tmp_path: Path) -> None:
