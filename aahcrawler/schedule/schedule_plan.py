@@ -8,10 +8,12 @@ import heapq
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from types import MappingProxyType
@@ -20,6 +22,7 @@ from typing import Final, TextIO
 from aahcrawler.revisits.change_log import TimedVisit, timed_visits
 from aahcrawler.revisits.crawl_time import KnownCrawl
 from aahcrawler.revisits.rate_priors import Ground
+from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import NEVER, AlternatingAdaptive, turn_of
 from aahcrawler.schedule.page_rhythms import Demand, DuePages, PageRhythm, due_pages
@@ -29,6 +32,7 @@ from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from aahcrawler.segments import DamageError
 from aahcrawler.tallies import plural
 from aahcrawler.urls import queue_of
+from online_analysis.icd import IcdError
 
 PROCESS: Final = 2.0
 """Seconds that its process takes to start and to end, where the schedule has made no visit."""
@@ -152,6 +156,24 @@ def fitting_rhythm(
     return _every_page(max(within, interval / 2))
 
 
+def with_budget(schedule: Schedule, folders: CrawlFolders, name: str) -> Entry:
+    """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
+    total, entry = schedule.budget, schedule.crawls[name]
+    if total is None or entry.pages is None or entry.pages.budget is not None:
+        return entry
+    demands: dict[str, Sequence[float]] = {}
+    for other, each in schedule.crawls.items():
+        if each.pages is not None and each.pages.budget is None:
+            with suppress(IcdError):
+                told = Demand.of(folders.of(each))
+                if told is not None and told.objective is schedule.objective:
+                    demands[other] = told.downloads
+    update: dict[str, object] = {"objective": schedule.objective}
+    if name in demands:
+        update["budget"] = shared(demands, total)[name]
+    return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
+
+
 def fitting_pages(
     plan: Plan, crawls: Mapping[str, Entry], folders: CrawlFolders, now: datetime
 ) -> Mapping[str, DuePages]:
@@ -270,6 +292,8 @@ def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
     return Adaptive(least=interval, greatest=interval, first=interval)
 
 
+UNKNOWN: Final = "unknown"
+"""The state of a crawl while a file beside it cannot be used."""
 FAULTY: Final = "has mistakes"
 """The state of a crawl whose entry or definition cannot be used."""
 
@@ -283,7 +307,9 @@ class Upcoming:
     pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
     wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
     is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
-    ``left`` is how long a visit that is under way still takes, in words, empty where nobody can tell.
+    ``left`` is how long a visit that is under way still takes, in words, empty where nobody can tell. ``beside`` says
+    which other unit made its newest visit as well, empty where none did. ``is_dense`` says that it is due more often
+    than once an hour.
     """
 
     name: str
@@ -298,6 +324,8 @@ class Upcoming:
     fault: str = ""
     part: str = ""
     left: str = ""
+    beside: str = ""
+    is_dense: bool = False
 
     @property
     def why(self) -> str:
@@ -318,7 +346,7 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class VisitRow:
-    """A visit, and how many attempts at it failed."""
+    """A visit, and how many attempts at it failed; ``beside`` says which other unit made it as well."""
 
     number: int
     name: str
@@ -330,6 +358,16 @@ class VisitRow:
     failures: int
     found: Found
     said: str
+    beside: str = ""
+
+
+Beside = Callable[[Visit], str]
+"""Says which other unit made a visit as well, empty where none did."""
+
+
+def _alone(_visit: Visit) -> str:
+    """Return that no other unit made a visit."""
+    return ""
 
 
 def upcoming(
@@ -338,6 +376,7 @@ def upcoming(
     now: datetime,
     faults: Mapping[str, str] = MappingProxyType({}),
     rhythm_of: RhythmOf = whole_rhythm,
+    beside: Beside = _alone,
 ) -> list[Upcoming]:
     """Return the crawls of a schedule, those that run first, then as they are due.
 
@@ -357,10 +396,13 @@ def upcoming(
         due_at = None if due.at == NEVER or state == "paused" else due.at
         grounds = _grounds(entry, past, visit)
         row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
+        row = replace(row, is_dense=entry.rhythm.interval(past) < timedelta(hours=1))
         if visit is not None:
             ended = visit.found if visit.outcome else None
             left = "" if visit.outcome else _left(visit)
-            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended, left=left)
+            row = replace(
+                row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended, left=left, beside=beside(visit)
+            )
         found.append(row)
     found += [
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
@@ -401,17 +443,30 @@ def _state(
     return "due" if due.at <= now else "waits"
 
 
-def visit_rows(log: VisitLog, name: str, most: int) -> list[VisitRow]:
+def visit_rows(log: VisitLog, name: str, most: int, beside: Beside = _alone) -> list[VisitRow]:
     """Return the newest visits, of one crawl or of all, the newest first."""
-    return [visit_row(log, each) for each in log.visits(name, most)]
+    return [visit_row(log, each, beside) for each in log.visits(name, most)]
 
 
-def visit_row(log: VisitLog, visit: Visit) -> VisitRow:
+def visit_row(log: VisitLog, visit: Visit, beside: Beside = _alone) -> VisitRow:
     """Return a visit with its failed attempts."""
     return VisitRow(
         visit.number, visit.entry, visit.due_at, visit.moments, visit.begun_at, visit.ended_at,
-        visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said,
+        visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said, beside(visit),
     )  # fmt: skip
+
+
+def broken(file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = ()) -> list[Upcoming]:
+    """Return a row for a file that cannot be used, and the crawls that the log or the schedule knows besides."""
+    rows = [Upcoming(file.name, "-", FAULTY, None, 0, fault=mistakes)]
+    for name in sorted({*crawls, *(log.known_since() if log is not None else ())}):
+        visit = next(iter(log.visits(name, 1)), None) if log is not None else None
+        row = Upcoming(name, "-", UNKNOWN, None, 0)
+        if visit is not None:
+            found = visit.found if visit.outcome else None
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=found)
+        rows.append(row)
+    return rows
 
 
 def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> None:
@@ -423,12 +478,13 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write crawls a line each, with tabs between columns, and below them what is wrong with some."""
     shared = any(each.part for each in rows)
+    moment = _moment_by(any(each.is_dense for each in rows))
     out.write(
         "crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then" + "\tpart" * shared + "\n"
     )
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed}") if each.found else ("-", "-")
-        columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
+        columns = (each.name, each.state, moment(each.due_at), each.rhythm, moment(each.begun_at))
         out.write(
             "\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-", *[each.part or "-"] * shared))
             + "\n"
@@ -436,25 +492,33 @@ def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     for each in rows:
         if each.fault:
             out.write(f"{each.name}: no visit begins: {each.fault}\n")
+        if each.beside:
+            out.write(f"{each.name}: its last visit: {each.beside}\n")
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
     """Write visits a line each, with tabs between columns."""
     out.write("visit\tcrawl\tdue (UTC)\tfor\tbegan\tended\thow\tfailures\tpages\tnew\tchanged\tgone\tseconds\n")
+    begun: dict[str, list[datetime]] = {}
+    for each in rows:
+        begun.setdefault(each.name, []).append(each.begun_at)
+    apart = (later - earlier for found in begun.values() for later, earlier in pairwise(found))
+    moment = _moment_by(any(each < timedelta(hours=1) for each in apart))
     for each in rows:
         found = each.found
         counts = (each.failures, found.pages, found.new, found.changed, found.gone, round(found.seconds))
-        due = _minute(each.due_at) if each.due_at else "asked for"
-        columns = (each.number, each.name, due, each.moments or "-", _minute(each.begun_at), _minute(each.ended_at))
+        due = moment(each.due_at) if each.due_at else "asked for"
+        columns = (each.number, each.name, due, each.moments or "-", moment(each.begun_at), moment(each.ended_at))
         out.write("\t".join(map(str, (*columns, each.outcome, *counts))) + "\n")
+    for each in rows:
+        if each.beside:
+            out.write(f"visit {each.number} of {each.name}: {each.beside}\n")
 
 
-def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
-
-
-def _second(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+def _moment_by(seconds: bool) -> Callable[[datetime | None], str]:
+    """Return what tells a moment, by the minute or by the second: where visits are less than an hour apart."""
+    form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
+    return lambda moment: moment.strftime(form) if moment else "-"
 
 
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
@@ -464,7 +528,7 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
     often than once an hour. Crawls of which nobody knows how long they take have a line each below the table.
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
-    moment: Callable[[datetime], str] = _second if is_dense else _minute
+    moment = _moment_by(is_dense)
     out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\twhy then\n")
     unknown: dict[str, list[PlannedVisit]] = {}
     for each in plan.visits:

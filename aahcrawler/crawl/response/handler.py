@@ -283,7 +283,7 @@ class ResponseHandler:
         await asyncio.sleep(0)
         if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
-            discovered = self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
+            discovered = await self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
         record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
         await self._write(record)
         if is_last:
