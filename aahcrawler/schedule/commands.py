@@ -101,7 +101,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
             return broken(place.log, str(error), None)
         except IcdError as error:
             return broken(file, str(error), log)
-        folders, rows = CrawlFolders(place.folder), []
+        folders = CrawlFolders(place.folder)
         faults = {**mistaken, **folders.faults(schedule.crawls)}
         try:
             sharing = place.sharing(folders)

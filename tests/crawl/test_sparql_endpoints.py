@@ -212,8 +212,7 @@ def test_a_dry_run_tells_of_a_query_that_is_wrong_and_an_endpoint_that_is_none(
 ) -> None:
     endpoint.media_type = JSON
     with serving(_site(endpoint)) as site:
-        hosts = network(site, "data.test")
-        hosts["resolve"]["silent.test"] = "127.0.0.1:9"
+        hosts = network(site, "data.test", **{"silent.test": "127.0.0.1:9"})
         icd = define(tmp_path, [f"{HOST}/"], sources=_query(**fields), network=hosts)
         ended = aah("icd", "try", "--json", icd)
     seed, query, end = sorted(map(json.loads, ended.out.splitlines()), key=lambda each: str(each.get("url", "~")))

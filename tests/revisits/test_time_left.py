@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -93,7 +94,7 @@ def test_no_more_pages_of_a_site_are_counted_than_its_limit_allows() -> None:
 def log_of(folder: Path, crawls: int = 2, pages: int = 101, pace: float = 4.0) -> None:
     for crawl in range(1, crawls + 1):
         begun = START + timedelta(days=crawl)
-        log = ChangeLog(folder / "changes", "t", crawl, lambda begun=begun: begun)  # type: ignore[misc]
+        log = ChangeLog(folder / "changes", "t", crawl, partial(datetime.fromisoformat, begun.isoformat()))
         for number in range(pages):
             at = milliseconds(begun + timedelta(seconds=pace * number))
             log.visited(
