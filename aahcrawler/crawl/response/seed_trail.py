@@ -38,9 +38,14 @@ class SeedTrail:
         self._stats = stats
 
     async def answered(
-        self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
+        self,
+        lease: Lease,
+        page: Page,
+        found: PageAnalysis | None,
+        discovered: DiscoveredLinks,
+        rows: int | None = None,
     ) -> Mapping[str, float]:
-        """Return the notes on an answer."""
+        """Return the notes on an answer; ``rows`` is how many it has, None where it is no document of rows."""
         if not lease.is_page or found is None:
             return NOTHING
         counts: dict[str, float] = {}
@@ -48,7 +53,7 @@ class SeedTrail:
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
             counts |= _on_site(lease, page, found, _followed(discovered))
         if self._is_of_seed(lease):
-            counts[await self._note(lease, page, found, discovered)] = 1
+            counts[await self._note(lease, page, found, discovered, rows)] = 1
         return counts
 
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
@@ -66,8 +71,10 @@ class SeedTrail:
         verdict = seeds.of_reason(reason) if is_told or page is None else await self._wall(page, Metadata())
         return {seeds.of_attempt(lease.url, verdict): 1}
 
-    async def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
-        if self._is_query(lease.url) and (verdict := _of_query(page, found)) is not None:
+    async def _note(
+        self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks, rows: int | None
+    ) -> str:
+        if self._is_query(lease.url) and (verdict := _of_query(page, found, rows)) is not None:
             return seeds.of_page(lease.url, verdict)
         target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
         if 300 <= page.status < 400 and page.status != 304 and not page.is_content:
@@ -121,13 +128,12 @@ class SeedTrail:
 _WRONG_QUERY = frozenset({400, 406, 413, 414, 415, 422})
 
 
-def _of_query(page: Page, found: PageAnalysis) -> Verdict | None:
+def _of_query(page: Page, found: PageAnalysis, rows: int | None) -> Verdict | None:
     """Return what became of a query by its first page; None where that is as with other seeds."""
     if page.status in _WRONG_QUERY:
         return Verdict.QUERY_REFUSED
     if not 200 <= page.status < 300 or found.document is None:
         return None
-    rows = None if page.transcript is None else page.transcript.entries
     return Verdict.NO_RESULTS if rows is None else None if rows else Verdict.NO_ROWS
 
 

@@ -371,10 +371,11 @@ class DryRun:
                 return _Looked(problem=str(error))
             if memento is None:
                 await self._look_for_ids(lease, page, asking.polite)
-            page = await self._reading.read(page)
-            found = await self._reading.analysed(lease, page)
+            read = await self._reading.read(page)
+            rows = None if read.transcript is None else read.transcript.entries
+            found = await self._reading.analysed(lease, read)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
-            stats.merge(await trail.answered(lease, page, found, links))
+            stats.merge(await trail.answered(lease, page, found, links, rows))
             target = links.redirect
             is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
             if target is None or is_judged or target in met or len(met) > MAX_REDIRECTS:
