@@ -134,7 +134,7 @@ def _of_query(page: Page, found: PageAnalysis, rows: int | None) -> Verdict | No
         return Verdict.QUERY_REFUSED
     if not 200 <= page.status < 300 or found.document is None:
         return None
-    return Verdict.NO_RESULTS if rows is None else None if rows else Verdict.NO_ROWS
+    return Verdict.NO_RESULTS if rows is None else Verdict.FETCHED if rows else Verdict.NO_ROWS
 
 
 def _followed(discovered: DiscoveredLinks) -> int:
