@@ -28,12 +28,9 @@ from aahcrawler.layout import SUMMARY
 from aahcrawler.revisits.change_log import visits
 from aahcrawler.revisits.crawl_time import (
     SLOTS,
+    KnownCrawl,
     SiteLoad,
-    around_seconds,
     packed_seconds,
-    simulated_seconds,
-    site_loads,
-    warm_up_seconds,
 )
 from aahcrawler.urls import queue_of
 from benchmarks.results import Row
@@ -100,12 +97,12 @@ def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
         (folder / "icd.yaml").write_text(_ICD.format(seeds=json.dumps(seeds), delay=f"{wanted.delay} s"), "utf-8")
         for number in range(2 + rounds):
             seen = list(visits(folder / "crawls" / "timed")) if number > 1 else []
-            loads, around = site_loads(seen, queue_of), around_seconds(seen, number, seconds)
+            known = KnownCrawl.of(seen, queue_of, (number, seconds))
+            loads = known.sites
             seconds, beside = _crawl(folder)
             if loads:
                 took.append(seconds)
-                beside_queues = warm_up_seconds(seen, queue_of) + (around or 0.0)
-                ours.append((beside_queues + simulated_seconds(loads.values())) / seconds - 1)
+                ours.append(known.seconds / seconds - 1)
                 processes.append(beside)
                 paper.append(packed_seconds(_as_paper(loads, wanted.delay), SLOTS) / seconds - 1)
                 loads_beside.append(os.getloadavg()[0])

@@ -8,7 +8,7 @@ graphs); tables and JSON by their rows and values.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -22,10 +22,10 @@ from aahcrawler.page import onward
 class StatementVersion:
     """A capture of a document that says something else than the one before it.
 
-    Each statement is a string of canonical N-Quads; those that share blank nodes are one string. A row or value of
-    other data is a line of JSON (``DocumentFormat.parts``). ``changes`` are against the last capture that could be
-    read. If a capture cannot be read to its end or cannot be compared, ``problem`` says why, and the other fields are
-    empty.
+    Each statement is a string of canonical N-Quads, those that share blank nodes are one string together; a row or
+    value of other data is a line of JSON (``DocumentFormat.parts``). ``changes`` are against the capture before that
+    could be read, ``columns`` those of its tables in their order there (``DocumentReader.columns``). Of one that cannot
+    be read to its end, or not be compared, ``problem`` says why, and nothing else is said.
     """
 
     date: datetime
@@ -33,7 +33,12 @@ class StatementVersion:
     is_rdf: bool
     statements: Counter[str] = field(default_factory=Counter)
     changes: StatementChanges = field(default_factory=StatementChanges)
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     problem: str = ""
+
+    def in_order(self, parts: Iterable[str]) -> Iterator[str]:
+        """Yield rows and values, sorted, with the cells of each row in the order of the table's columns."""
+        return (_with_order(part, self.columns) for part in sorted(parts))
 
 
 def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) -> Iterator[StatementVersion]:
@@ -62,7 +67,8 @@ def statement_versions(source: CaptureSource, url: str, reader: DocumentReader) 
                 continue
             if said != before:
                 changes = statement_changes(before or Counter(), said)
-                yield StatementVersion(capture.date, capture.record_id, is_rdf(page), said, changes)
+                columns = {} if is_rdf(page) else reader.columns(page)
+                yield StatementVersion(capture.date, capture.record_id, is_rdf(page), said, changes, columns)
                 before = said
         if is_data_somewhere or target in (None, url):
             return
@@ -75,23 +81,47 @@ def changes_told(version: StatementVersion) -> Iterator[str]:
 
 
 def statements_told(version: StatementVersion) -> Iterator[str]:
-    """Yield the content of a version: N-Quads for RDF, and a line of JSON for each row or value of other data."""
-    return n_quads(version) if version.is_rdf else iter(sorted(version.statements.elements()))
+    """Yield what a version says: lines of N-Quads of RDF, and of other data a line of JSON for each row or value."""
+    return n_quads(version) if version.is_rdf else version.in_order(version.statements.elements())
 
 
 def _row_changes(version: StatementVersion) -> str:
-    """Return the rows that a version adds, removes and changes, as a JSON object; numbers are written as stored."""
-    changes = version.changes
-    pairs = (f'{{"from": {before}, "to": {now}}}' for before, now in changes.changed)
+    """Return the rows that a version adds, removes and changes, as an object; numbers are written as they are held."""
+    changes, ordered = version.changes, version.in_order
+    pairs = (tuple(_with_order(row, version.columns) for row in pair) for pair in changes.changed)
+    changed = ", ".join(f'{{"from": {before}, "to": {now}}}' for before, now in pairs)
     return (
         f'{{"captured": "{version.date:%Y-%m-%dT%H:%M:%SZ}", "record": {json.dumps(version.record_id)}, '
-        f'"added": {_array(changes.added.elements())}, "removed": {_array(changes.removed.elements())}, '
-        f'"changed": {_array(pairs)}, "keys": {json.dumps(changes.keys, ensure_ascii=False)}}}'
+        f'"added": [{", ".join(ordered(changes.added.elements()))}], '
+        f'"removed": [{", ".join(ordered(changes.removed.elements()))}], '
+        f'"changed": [{changed}], "keys": {json.dumps(changes.keys, ensure_ascii=False)}}}'
     )
 
 
-def _array(parts: Iterable[str]) -> str:
-    return f"[{', '.join(sorted(parts))}]"
+def _with_order(part: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """Return a row, as a line of JSON, with its cells in the order of columns by table; anything else as it is.
+
+    >>> _with_order('{"a": "1", "b": "2", "z": "3"}', {"": ["z", "b"]})
+    '{"z": "3", "b": "2", "a": "1"}'
+    >>> _with_order('["T", {"a": "1", "b": "2"}]', {"T": ["b", "a"]})
+    '["T", {"b": "2", "a": "1"}]'
+    """
+    if not columns or not part.startswith(("{", "[")):
+        return part
+    match json.loads(part):
+        case dict() as row if "" in columns:
+            return json.dumps(_ordered(row, columns[""]), ensure_ascii=False)
+        case [str() as table, dict() as row] if table in columns:
+            return json.dumps([table, _ordered(row, columns[table])], ensure_ascii=False)
+    return part
+
+
+def _ordered(row: Mapping[str, object], columns: Sequence[str]) -> Mapping[str, object]:
+    """Return a row with these columns first; all of its values are texts."""
+    return {
+        name: row[name]
+        for name in (*(each for each in columns if each in row), *(each for each in row if each not in set(columns)))
+    }
 
 
 def rdf_patch(version: StatementVersion) -> Iterator[str]:

@@ -67,6 +67,8 @@ def _answer(file: SentFile, wanted: str) -> Iterator[object]:
         known = _format(file.media_type)
         if wanted == "parts":
             yield from _parts(known.parts(file))
+        elif wanted == "columns":
+            yield {"columns": columns(file)} if (columns := getattr(known, "columns", None)) else {"columns": {}}
         else:
             about, sheets = known.contents(file)
             yield asdict(about)

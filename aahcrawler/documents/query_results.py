@@ -4,7 +4,7 @@ The formats are SPARQL 1.1 Query Results JSON and XML (W3C Recommendations of 20
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode, QueryBoolean, QueryResultsFormat, Triple, parse_query_results
@@ -57,6 +57,13 @@ def parts(file: SentFile) -> Iterator[str]:
     for solution in _solutions(file):
         terms = {name: "_:" if isinstance(term, BlankNode) else str(term) for name, term in solution}
         yield json.dumps(terms, ensure_ascii=False, sort_keys=True)
+
+
+def columns(file: SentFile) -> Mapping[str, Sequence[str]]:
+    """Return the variables of the solutions, in the order in which the answer names them."""
+    known = QueryResultsFormat.from_media_type(file.media_type)
+    found = None if known is None else parse_query_results(file.body, format=known)
+    return {} if found is None or isinstance(found, QueryBoolean) else {"": [each.value for each in found.variables]}
 
 
 def _solutions(file: SentFile) -> Iterator[Solution]:

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -115,6 +115,14 @@ class DocumentReader:
             raise NotComparedError("it takes too long: too large, or alike in too many ways")
         last = found[-1]
         return Statements(last["digest"], Counter(line["part"] for line in found[:-1]) if last["all"] else None)
+
+    def columns(self, page: Page) -> Mapping[str, Sequence[str]]:
+        """Return the columns of each table of a document in their order there, by the table's name.
+
+        The only table of a document has none. Nothing is returned of other documents, and of what cannot be read.
+        """
+        found, _ = self._lines(_Request(page, format_of(page), "columns"))
+        return next((line["columns"] for line in found if "columns" in line), {})
 
     def _lines(self, request: "_Request") -> tuple[list[Any], bool]:
         with self._lock:

@@ -4,7 +4,7 @@ Cells have the values that the file holds, whatever they are shown as: a date of
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from json.encoder import encode_basestring as _quoted
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from lxml.etree import _Element as Element
 
 from aahcrawler.documents.content import About, CutError, EncryptedError, SentFile, sheets
-from aahcrawler.documents.table_text import MAX_CELLS, MAX_COLUMNS, names_columns, row_parts, row_pieces
+from aahcrawler.documents.table_text import MAX_CELLS, MAX_COLUMNS, column_names, names_columns, row_parts, row_pieces
 from aahcrawler.documents.zip_package import Package, is_encrypted, tag_of, value_of
 from aahcrawler.page.transcript import Sheet
 
@@ -57,6 +57,12 @@ def parts(file: SentFile) -> Iterator[str]:
     if package.is_cut:
         message = "it is larger than what is unpacked, or damaged"
         raise CutError(message)
+
+
+def columns(file: SentFile) -> Mapping[str, Sequence[str]]:
+    """Return the columns that the header of each table names, by the table's name."""
+    firsts = ((name, next(rows, ())) for name, rows in _tables(_package(file.body)))
+    return {name: column_names(first) for name, first in firsts if names_columns(first)}
 
 
 def _package(body: bytes) -> Package:

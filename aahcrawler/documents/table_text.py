@@ -8,7 +8,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from json.encoder import encode_basestring as _quoted
 from typing import Final
@@ -47,6 +47,11 @@ def parts(file: SentFile) -> Iterator[str]:
     return row_parts(_rows(file), has_header=_has_header(file))
 
 
+def columns(file: SentFile) -> Mapping[str, Sequence[str]]:
+    """Return the columns that the header of a table names, in their order there; nothing where it has none."""
+    return {"": column_names(next(_rows(file), ()))} if _has_header(file) else {}
+
+
 def row_parts(rows: Iterator[Sequence[str]], *, has_header: bool) -> Iterator[str]:
     """Yield rows, each as a JSON object of its cells by column, in the order of the columns' names.
 
@@ -54,7 +59,7 @@ def row_parts(rows: Iterator[Sequence[str]], *, has_header: bool) -> Iterator[st
     counted from 1, where there is none or it names fewer. Names that stand again get a number. Where nothing but a
     header is there, it is the only part.
     """
-    columns = _names(next(rows, ())) if has_header else []
+    columns = column_names(next(rows, ())) if has_header else []
     layout: list[tuple[str, int]] = []
     first = next(rows, None)
     if first is None and columns:
@@ -131,7 +136,8 @@ def names_columns(first: Sequence[str]) -> bool:
     return bool(filled) and all(filled) and len(set(filled)) == len(filled) and not any(map(_NO_NAME.fullmatch, filled))
 
 
-def _names(header: Sequence[str]) -> list[str]:
+def column_names(header: Sequence[str]) -> list[str]:
+    """Return the names of columns by a header: those without one have their number, those that stand again get one."""
     names: dict[str, None] = {}
     numbers: Counter[str] = Counter()
     for place, cell in enumerate(header, 1):

@@ -44,7 +44,9 @@ from aahcrawler.revisits.visit_record import (
 
 MILLISECONDS_A_DAY: Final = 86_400_000
 MAX_LOOKED_AT: Final = 5_000
-"""How many visits are examined for one page of a list."""
+"""Visits that are looked at for one page of a list."""
+MOST_TIMED: Final = 500_000
+"""Visits that tell how long a crawl takes."""
 _LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
@@ -111,6 +113,20 @@ class ListedVisit:
 
     visit: Visit
     before: str
+
+
+class TimedVisit(NamedTuple):
+    """A visit, as far as it tells how long crawls take.
+
+    ``is_page`` says that a page was there, and no list of pages, error or redirect.
+    """
+
+    url: str
+    at: datetime
+    seconds: float | None
+    crawl: int
+    status: int | None
+    is_page: bool
 
 
 class ChangeIndex(DerivedIndex[bytes]):
@@ -284,6 +300,21 @@ class ChangeIndex(DerivedIndex[bytes]):
         row = url, milliseconds(at)
         found = self.base.execute("SELECT 1 FROM visit JOIN page ON page.id = page WHERE url = ? AND visit.at = ?", row)
         return found.fetchone() is not None
+
+    def timed_visits(self, before: int | None = None, most: int = MOST_TIMED) -> list[TimedVisit]:
+        """Return how long the newest ``most`` visits took, the oldest first; those of crawls ``before`` one alone."""
+        rows = self.base.execute(
+            "SELECT url, visit.at, json_extract(record, '$.seconds'), crawl, json_extract(record, '$.status'), "
+            "state != 'failed' AND json_extract(record, '$.template') IS NOT NULL "
+            "FROM visit JOIN page ON page.id = page WHERE crawl < coalesce(?, crawl + 1) "
+            "ORDER BY visit.at DESC, visit.id DESC LIMIT ?",
+            (before, most),
+        )
+        found = [
+            TimedVisit(url, moment_at(at), seconds, crawl, status, bool(is_page))
+            for url, at, seconds, crawl, status, is_page in rows
+        ]
+        return found[::-1]
 
     def last_visits(self) -> Iterator[Visit]:
         """Yield the last visit of each URL, in the order in which URLs were first visited."""

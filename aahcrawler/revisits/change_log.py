@@ -12,7 +12,7 @@ from typing import Final
 
 from aahcrawler.derived_index import coverage
 from aahcrawler.layout import CHANGE_LOG, CHANGES
-from aahcrawler.revisits.change_index import ChangeIndex
+from aahcrawler.revisits.change_index import ChangeIndex, TimedVisit
 from aahcrawler.revisits.visit_record import (
     ENTRY,
     FORMAT,
@@ -32,10 +32,12 @@ __all__ = [
     "ChangeKind",
     "ChangeLog",
     "ChangeState",
+    "TimedVisit",
     "Visit",
     "counted_changes",
     "last_visits",
     "opened_changes",
+    "timed_visits",
     "visits",
 ]
 
@@ -97,6 +99,17 @@ def visits(folder: Path, url: str | None = None, since: datetime | None = None) 
     """
     with opened_changes(folder) as index:
         yield from index.visits(WantedVisits(url, since))
+
+
+def timed_visits(folder: Path, before: int | None = None) -> list[TimedVisit]:
+    """Return how long the visits of a crawl's folder took, the oldest first; those of crawls ``before`` one alone.
+
+    Of very many the newest are returned. Raises as ``visits`` does.
+    """
+    if not (folder / CHANGES).is_dir():
+        return []
+    with opened_changes(folder) as index:
+        return index.timed_visits(before)
 
 
 def last_visits(folder: Path) -> Mapping[str, Visit]:

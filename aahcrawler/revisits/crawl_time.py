@@ -8,11 +8,10 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Final
-
-from aahcrawler.revisits.change_log import Visit
+from typing import Final, Protocol
 
 DOWNLOAD: Final = 2.0
 DELAY: Final = 1.0
@@ -25,6 +24,28 @@ _LAST_CRAWLS: Final = 5
 """How many of the last crawls the pace of a site is derived from."""
 _FEW_GAPS: Final = 3
 _MOST_STEPS: Final = 200_000
+AROUND: Final = 3.0
+"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
+
+
+class Timed(Protocol):
+    """A visit, as far as it tells how long crawls take; ``seconds`` are those of its answer, None: not measured."""
+
+    @property
+    def url(self) -> str:
+        """What was visited."""
+
+    @property
+    def at(self) -> datetime:
+        """When the request began."""
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the answer took."""
+
+    @property
+    def crawl(self) -> int:
+        """The number of its crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,7 @@ class SiteLoad:
 
 
 def site_loads(
-    visits: Iterable[Visit], site_of: Callable[[str], str], wanted: Mapping[str, int] | None = None
+    visits: Iterable[Timed], site_of: Callable[[str], str], wanted: Mapping[str, int] | None = None
 ) -> Mapping[str, SiteLoad]:
     """Return the load of each site by the visits of former crawls, given the oldest first.
 
@@ -55,7 +76,7 @@ def site_loads(
     newest crawl has visited. A site that was visited at most once has the defaults. ``site_of`` returns the site of a
     URL: visits of one site wait for one another.
     """
-    by_site: dict[str, dict[int, list[Visit]]] = defaultdict(lambda: defaultdict(list))
+    by_site: dict[str, dict[int, list[Timed]]] = defaultdict(lambda: defaultdict(list))
     newest = 0
     for visit in visits:
         by_site[site_of(visit.url)][visit.crawl].append(visit)
@@ -75,12 +96,12 @@ def _telling(crawls: Iterable[int]) -> Sequence[int]:
     return numbers[1:][-_LAST_CRAWLS:] or numbers
 
 
-def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> float:
-    """Return how much longer crawls took, from their first visit to their last, than their queues: the median.
+def warm_up_seconds(visits: Iterable[Timed], site_of: Callable[[str], str]) -> float:
+    """Return how much longer crawls took, from their first visit to their last, than their queues did; the median.
 
     Not all sites begin at once, and the second pages wait until the analysers are loaded.
     """
-    by_crawl: dict[int, list[Visit]] = defaultdict(list)
+    by_crawl: dict[int, list[Timed]] = defaultdict(list)
     for visit in visits:
         by_crawl[visit.crawl].append(visit)
     beyond: list[float] = []
@@ -91,9 +112,9 @@ def warm_up_seconds(visits: Iterable[Visit], site_of: Callable[[str], str]) -> f
     return median(beyond) if beyond else 0.0
 
 
-def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
-    """Return the seconds from the first visit of a crawl to its last, without pauses."""
-    by_site: dict[str, list[Visit]] = defaultdict(list)
+def _length(visits: Sequence[Timed], site_of: Callable[[str], str]) -> float:
+    """Return the seconds of a crawl from its first visit to its last, without pauses."""
+    by_site: dict[str, list[Timed]] = defaultdict(list)
     for visit in visits:
         by_site[site_of(visit.url)].append(visit)
     begin = min(each.at for each in visits)
@@ -105,15 +126,15 @@ def _length(visits: Sequence[Visit], site_of: Callable[[str], str]) -> float:
     return max(lengths)
 
 
-def _gaps(visits: Sequence[Visit]) -> tuple[list[float], float]:
-    """Return the seconds between visits of a site in one crawl, and the greatest gap that is not a pause."""
+def _gaps(visits: Sequence[Timed]) -> tuple[list[float], float]:
+    """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
     longest = _LONGEST_GAP * max(median(gaps), 0.001) if gaps else _LONGEST_GAP * (DOWNLOAD + DELAY)
     return [min(each, longest) for each in gaps], longest
 
 
-def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float | None:
-    """Return how much of a crawl's seconds was before its first and after its last visit: starting, robots.txt, ending.
+def around_seconds(visits: Iterable[Timed], crawl: int, seconds: float) -> float | None:
+    """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
 
     None for a crawl without visits, or one that was interrupted: its visits span more time than it ran.
     """
@@ -125,8 +146,8 @@ def around_seconds(visits: Iterable[Visit], crawl: int, seconds: float) -> float
     return around if around >= 0 else None
 
 
-def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
-    """Return the load of a site by its visits in several crawls. Each crawl counts the same, however long it was."""
+def _load(urls: int, crawls: Sequence[Sequence[Timed]]) -> SiteLoad:
+    """Return the load of a site by its visits in several crawls. Each crawl counts as one, however long it was."""
     downloads, paces = list[float](), list[float]()
     for visits in crawls:
         timed = [each.seconds for each in visits if each.seconds is not None]
@@ -139,14 +160,13 @@ def _load(urls: int, crawls: Sequence[Sequence[Visit]]) -> SiteLoad:
     return SiteLoad(urls, download, median(paces) if paces else download + DELAY)
 
 
-def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
-    """Return how long visits take if each site is visited at its pace, and ``slots`` responses are awaited at once.
+def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int = _MOST_STEPS) -> float:
+    """Return how long visits take where each site is visited at its pace and so many answers are awaited at once.
 
-    If several sites could be visited, those with the most left come first. With very many URLs, one step stands for
-    several.
+    Sites with the most left go first where several could be visited. Of more than so many ``steps`` several are one.
     """
     sites = [load for load in loads if load.urls > 0]
-    step = 1 + sum(load.urls for load in sites) // _MOST_STEPS
+    step = 1 + sum(load.urls for load in sites) // steps
     ready = [(0.0, -load.urls * load.pace, number, load.urls) for number, load in enumerate(sites)]
     heapq.heapify(ready)
     answers: list[float] = []
@@ -162,6 +182,38 @@ def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS) -> float:
         if left > taken:
             heapq.heappush(ready, (free_at, -(left - taken) * load.pace, number, left - taken))
     return end
+
+
+@dataclass(frozen=True, slots=True)
+class KnownCrawl:
+    """What a crawl of known URLs has to do, by the visits of former ones: the load of each site, and what is beside it.
+
+    ``beside`` are the seconds that are part of no queue: starting, warming up, ending.
+    """
+
+    sites: Mapping[str, SiteLoad]
+    beside: float = AROUND
+
+    @classmethod
+    def of(
+        cls,
+        visits: Sequence[Timed],
+        site_of: Callable[[str], str],
+        last: tuple[int, float],
+        wanted: Mapping[str, int] | None = None,
+    ) -> "KnownCrawl":
+        """Return what visits tell, the oldest first; ``last`` is the number of the last crawl, and its seconds.
+
+        ``site_of`` and ``wanted`` are those of ``site_loads``.
+        """
+        around = around_seconds(visits, *last)
+        beside = warm_up_seconds(visits, site_of) + (AROUND if around is None else around)
+        return cls(site_loads(visits, site_of, wanted), beside)
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes from its start to its end."""
+        return self.beside + simulated_seconds(self.sites.values())
 
 
 def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:

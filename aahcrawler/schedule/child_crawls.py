@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from aahcrawler.crawls import running_process
 from aahcrawler.layout import SUMMARY
 from aahcrawler.revisits.change_log import counted_changes
+from aahcrawler.revisits.time_left import TimeLeft
 from aahcrawler.schedule.schedule_file import Entry
 from aahcrawler.schedule.visit_log import Found
 from aahcrawler.seeds.verdicts import GIVING, Verdict
@@ -68,6 +69,7 @@ class CrawlTold(BaseModel):
     gone: int = 0
     bytes: int = 0
     seconds: float = 0.0
+    time_left: TimeLeft = TimeLeft()
     seeds: tuple[SeedTold, ...] = Field(default=(), repr=False)
 
     @classmethod

@@ -5,7 +5,7 @@ Each command imports its modules when it is called, so that ``--help`` is fast.
 # ruff: noqa: PLC0415
 
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from aahcrawler.exits import MISTAKE, exit_on_error
 
 if TYPE_CHECKING:
     from aahcrawler.schedule.schedule_file import Entry
+    from aahcrawler.schedule.schedule_plan import Upcoming
 
 schedule_app = typer.Typer(
     name="schedule",
@@ -61,35 +62,58 @@ def list_crawls(
 ) -> None:
     """List crawls with their rhythm, their last visit, and when and why the next one is due; the next one first.
 
-    Crawls whose entry or definition has mistakes are listed with the first of them; the exit code is 2 then.
+    Crawls whose entry or definition has mistakes are listed with the first of them, and so is a file that cannot be
+    used; the exit code is 2 then.
     """
+    from aahcrawler.schedule.schedule_plan import write_json, write_upcoming
+    from aahcrawler.schedule.schedule_run import Place
+
+    found = _upcoming(file)
+    write = write_json if as_json else write_upcoming
+    write(found, sys.stdout)
+    if not Place(file).is_looked_after:
+        typer.echo(f"{file}: nobody looks after this schedule: aah schedule run --file {file}", err=True)
+    if any(each.fault for each in found):
+        raise typer.Exit(MISTAKE)
+
+
+def _upcoming(file: Path) -> "list[Upcoming]":
+    """Return the crawls of a schedule; of a file that cannot be used a row that says why, and what else is known."""
+    from contextlib import ExitStack
     from dataclasses import replace
     from datetime import UTC, datetime
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import upcoming, whole_rhythm, write_json, write_upcoming
+    from aahcrawler.schedule.schedule_plan import broken, upcoming, whole_rhythm
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
-    with exit_on_error(IcdError, LogError):
-        schedule, mistaken = Schedule.sound(file)
-        folders = CrawlFolders(file.absolute().parent)
+    place = Place(file)
+    with ExitStack() as opened:
+        log: VisitLog | None = None
+        try:
+            if file.exists() or place.log.exists():
+                log = opened.enter_context(VisitLog.opened(place.log))
+            schedule, mistaken = Schedule.sound(file)
+        except LogError as error:
+            return broken(place.log, str(error), None)
+        except IcdError as error:
+            return broken(file, str(error), log)
+        folders = CrawlFolders(place.folder)
         faults = {**mistaken, **folders.faults(schedule.crawls)}
-        sharing = Place(file).sharing(folders)
+        try:
+            sharing = place.sharing(folders)
+        except IcdError as error:
+            return broken(place.units, str(error), log, schedule.crawls)
+        assert log is not None  # noqa: S101 (there is a file)
         rhythm_of = whole_rhythm if sharing is None else sharing.rhythm
-        with VisitLog.opened(file.with_suffix(".sqlite")) as log:
-            found = upcoming(schedule, log, datetime.now(UTC), faults, rhythm_of)
-        if sharing is not None:
-            parts = {name: sharing.in_words(name, each) for name, each in schedule.crawls.items()}
-            found = [replace(each, part=parts.get(each.name, "")) for each in found]
-    write = write_json if as_json else write_upcoming
-    write(found, sys.stdout)
-    if not Place(file).is_looked_after:
-        typer.echo(f"{file}: nobody looks after this schedule: aah schedule run --file {file}", err=True)
-    if faults:
-        raise typer.Exit(MISTAKE)
+        rows = upcoming(schedule, log, datetime.now(UTC), faults, rhythm_of, place.beside(sharing, log, schedule))
+        if sharing is None:
+            return rows
+        parts = {name: sharing.in_words(name, each) for name, each in schedule.crawls.items()}
+        return [replace(each, part=parts.get(each.name, "")) for each in rows]
 
 
 @schedule_app.command()
@@ -192,17 +216,20 @@ def show_log(
     """List visits, the newest first: when each was due, began and ended, how, and what it found."""
     from contextlib import suppress
 
+    from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_plan import visit_rows, write_json, write_visits
+    from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
 
     with exit_on_error(LogError), VisitLog.opened(file.with_suffix(".sqlite")) as log:
-        crawls: Iterable[str] = ()
-        with suppress(IcdError):  # Visits that were made are told whatever the file says now.
-            crawls = Schedule.sound(file)[0].crawls
-        _check_name(file, name, {*log.known_since(), *crawls})
-        found = visit_rows(log, name, number)
+        schedule, sharing, place = None, None, Place(file)
+        with suppress(IcdError):  # Visits that were made are told whatever the files say now.
+            schedule = Schedule.sound(file)[0]
+            sharing = place.sharing(CrawlFolders(place.folder))
+        _check_name(file, name, {*log.known_since(), *(schedule.crawls if schedule is not None else ())})
+        found = visit_rows(log, name, number, place.beside(sharing, log, schedule))
     write = write_json if as_json else write_visits
     write(found, sys.stdout)
 

@@ -6,19 +6,20 @@ outputs refer to it.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, HttpUrl, ValidationError, model_validator
 
 from aahcrawler.revisits.visit_budget import Objective
 from aahcrawler.schedule.page_rhythms import DownloadsADay, PageRhythm
 from aahcrawler.schedule.rhythms import Rhythmic
+from aahcrawler.schedule.yaml_file import YamlFile
 from online_analysis.icd.explanations import mistakes_of
-from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, Section, refuse
+from online_analysis.icd.mistakes import IcdError, Section, refuse
 from online_analysis.icd.secrets import Secret
 from online_analysis.icd.sections import Duration, FolderName
 from online_analysis.icd.units import parse_duration
-from online_analysis.icd.yaml_source import LARGEST, Source, Value, read_source
+from online_analysis.icd.yaml_source import read_source
 
 Occasion = Literal["ended", "failed", "attention"]
 """What is told: a crawl ended as it should, failed for good, or needs somebody."""
@@ -89,8 +90,8 @@ class Entry(Rhythmic):
         return self
 
 
-class Schedule(Section):
-    """A valid schedule. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures.
+class Schedule(YamlFile):
+    """A schedule without mistakes. ``parallel`` crawls run at once; a visit is given up after ``attempts`` failures.
 
     ``budget`` is divided, by ``objective``, over the known pages of all crawls with ``pages`` but without a budget of
     their own.
@@ -104,18 +105,10 @@ class Schedule(Section):
     tell: Tell = Field(default_factory=Tell, examples=["{mail: {to: [archive@example.org]}}"])
     crawls: Mapping[FolderName, Entry] = Field(min_length=1, examples=["{forum: {definition: forum.yaml, every: day}}"])
 
-    _source: Source = PrivateAttr(default_factory=lambda: Source(""))
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a schedule's file. Raise ``IcdError`` with every mistake in it; its definitions are not checked."""
-        try:
-            with path.open("rb") as file:
-                content = file.read(LARGEST + 1)
-        except OSError as error:
-            advice = "name the file of a schedule, or write one (docs/watching.md)"
-            raise IcdError([Mistake(str(path), 1, "", f"cannot be read ({error.strerror})", advice)]) from error
-        return cls.parse(content, str(path))
+    kind: ClassVar = "a schedule"
+    usual: ClassVar = "schedule.yaml"
+    begins: ClassVar = "`crawls`"
+    advice: ClassVar = "name the file of a schedule, or write one (docs/watching.md)"
 
     @classmethod
     def sound(cls, path: Path) -> "tuple[Self, Mapping[str, str]]":
@@ -123,12 +116,12 @@ class Schedule(Section):
 
         Raise ``IcdError`` for mistakes elsewhere, and if no entry is left.
         """
+        content = cls.content(path)
         try:
-            return cls.load(path), {}
+            return cls.parse(content, str(path)), {}
         except IcdError as error:
-            source = read_source(path.read_bytes() if path.exists() else b"", str(path), "a schedule", "`crawls`")
-            data = _without_empty(source.data)
-            crawls = data.get("crawls")
+            source = cls.source_of(content, str(path))
+            crawls = source.data.get("crawls")
             if not isinstance(crawls, dict):
                 raise
             faults: dict[str, str] = {}
@@ -139,29 +132,7 @@ class Schedule(Section):
                     raise
                 faults.setdefault(max(named, key=len), str(mistake))
         kept = {name: each for name, each in crawls.items() if name not in faults}
-        return cls._validated({**data, "crawls": kept}, source), faults
-
-    @classmethod
-    def parse(cls, content: bytes, file: str = "schedule.yaml") -> Self:
-        """Read the content of a schedule; raise as ``load`` does."""
-        source = read_source(content, file, "a schedule", "`crawls`")
-        schedule = cls._validated(_without_empty(source.data), source)
-        if source.mistakes:
-            raise IcdError(source.mistakes)
-        return schedule
-
-    @classmethod
-    def _validated(cls, data: Mapping[str, Value], source: Source) -> Self:
-        try:
-            schedule = cls.model_validate(data)
-        except ValidationError as error:
-            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
-        schedule._source = source  # noqa: SLF001 - still being made
-        return schedule
-
-    def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Return a mistake at a field, with the line of that field."""
-        return self._source.mistake(path, problem, advice)
+        return cls.validated({**source.data, "crawls": kept}, source), faults
 
 
 def page_rhythm(text: str) -> PageRhythm:
@@ -174,8 +145,3 @@ def page_rhythm(text: str) -> PageRhythm:
         return PageRhythm.model_validate(source.data.get("revisits"))
     except ValidationError as error:
         raise IcdError([*source.mistakes, *mistakes_of(error, PageRhythm, source, ("revisits",))]) from None
-
-
-def _without_empty(data: Mapping[str, Value]) -> dict[str, Value]:
-    kept = {name: _without_empty(value) if isinstance(value, dict) else value for name, value in data.items()}
-    return {name: value for name, value in kept.items() if value is not None}

@@ -8,18 +8,21 @@ import heapq
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from types import MappingProxyType
 from typing import Final, TextIO
 
-from aahcrawler.revisits.change_log import Visit as ChangeVisit
-from aahcrawler.revisits.change_log import visits
-from aahcrawler.revisits.crawl_time import SiteLoad, around_seconds, simulated_seconds, site_loads, warm_up_seconds
+from aahcrawler.revisits.change_log import TimedVisit, timed_visits
+from aahcrawler.revisits.crawl_time import KnownCrawl
 from aahcrawler.revisits.rate_priors import Ground
+from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import NEVER, AlternatingAdaptive, turn_of
 from aahcrawler.schedule.page_rhythms import Demand, DuePages, PageRhythm, due_pages
@@ -29,9 +32,8 @@ from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from aahcrawler.segments import DamageError
 from aahcrawler.tallies import plural
 from aahcrawler.urls import queue_of
+from online_analysis.icd import IcdError
 
-AROUND: Final = 3.0
-"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
 PROCESS: Final = 2.0
 """Seconds that its process takes to start and to end, where the schedule has made no visit."""
 _LAST: Final = 5
@@ -50,7 +52,8 @@ def whole_rhythm(_name: str, entry: Entry) -> Rhythm:
 class PlannedVisit:
     """A future visit. ``seconds`` is its expected duration, None if unknown.
 
-    ``next_at`` is when the crawl is due again, at this unit or at the other one that visits it in turn.
+    ``next_at`` is when the crawl is due after it, at this unit or at the other one that visits it in turn. ``why`` says
+    in words why it begins then.
     """
 
     name: str
@@ -58,6 +61,7 @@ class PlannedVisit:
     begins_at: datetime
     seconds: float | None
     next_at: datetime
+    why: str = ""
 
     @property
     def ends_at(self) -> datetime:
@@ -129,7 +133,7 @@ def expected_seconds(log: VisitLog, name: str, folder: Path | None = None) -> fl
 def known_seconds(log: VisitLog, folder: Path) -> float | None:
     """Return the duration of the next crawl of a folder by its log of changes; None if the log has no visits."""
     seen = _seen(folder)
-    return _seconds(log, folder, seen, site_loads(seen, queue_of)) if seen else None
+    return _seconds(log, folder, seen) if seen else None
 
 
 def fitting_rhythm(
@@ -150,6 +154,24 @@ def fitting_rhythm(
     if whole is None or whole <= room:
         return None
     return _every_page(max(within, interval / 2))
+
+
+def with_budget(schedule: Schedule, folders: CrawlFolders, name: str) -> Entry:
+    """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
+    total, entry = schedule.budget, schedule.crawls[name]
+    if total is None or entry.pages is None or entry.pages.budget is not None:
+        return entry
+    demands: dict[str, Sequence[float]] = {}
+    for other, each in schedule.crawls.items():
+        if each.pages is not None and each.pages.budget is None:
+            with suppress(IcdError):
+                told = Demand.of(folders.of(each))
+                if told is not None and told.objective is schedule.objective:
+                    demands[other] = told.downloads
+    update: dict[str, object] = {"objective": schedule.objective}
+    if name in demands:
+        update["budget"] = shared(demands, total)[name]
+    return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
 
 
 def fitting_pages(
@@ -181,29 +203,27 @@ def whole_seconds(log: VisitLog, folder: Path) -> float | None:
     seen = _seen(folder)
     newest = {each.url: each for each in seen}
     wanted = Counter(queue_of(url) for url, each in newest.items() if each.status not in _GONE)
-    return _seconds(log, folder, seen, site_loads(seen, queue_of, wanted)) if wanted else None
+    return _seconds(log, folder, seen, wanted) if wanted else None
 
 
-def _seen(folder: Path) -> Sequence[ChangeVisit]:
-    """Return the visits in a folder's log of changes, the oldest first; none if it cannot be read."""
+def _seen(folder: Path) -> Sequence[TimedVisit]:
+    """Return the visits in a folder's log of changes, the oldest first; none where it cannot be read."""
     try:
-        return list(visits(folder))
+        return timed_visits(folder)
     except (DamageError, OSError, sqlite3.Error):
         return ()
 
 
-def _seconds(log: VisitLog, folder: Path, seen: Sequence[ChangeVisit], loads: Mapping[str, SiteLoad]) -> float:
-    """Return the duration of a crawl, with its start and end as in the last crawl, and its process's overhead.
+def _seconds(log: VisitLog, folder: Path, seen: Sequence[TimedVisit], wanted: Mapping[str, int] | None = None) -> float:
+    """Return how long a crawl takes with all around its visits, as that was in the last one, and its process beside.
 
     That overhead is measured on the schedule's latest visits, of any crawls.
     """
     last = CrawlTold.of(folder)
-    around = around_seconds(seen, last.crawl, last.seconds)
     ended = [each for each in log.visits(most=20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
     took = [((each.ended_at - each.begun_at).total_seconds(), each.found.seconds) for each in ended if each.ended_at]
     process = median(max(0.0, whole - crawl) for whole, crawl in took) if took else PROCESS
-    beside_queues = warm_up_seconds(seen, queue_of) + (AROUND if around is None else around)
-    return process + beside_queues + simulated_seconds(loads.values())
+    return process + KnownCrawl.of(seen, queue_of, (last.crawl, last.seconds), wanted).seconds
 
 
 def planned(
@@ -232,20 +252,32 @@ def planned(
     due = [(rhythms[name].due(past, now).at, name) for name, past in pasts.items()]
     heapq.heapify(due)
     found: list[PlannedVisit] = []
+
+    @cache
+    def reason(name: str) -> str:
+        entry = schedule.crawls[name]
+        told = log.past(name, added.get(name, now)), next(iter(log.visits(name, 1)), None)
+        return "; ".join(filter(None, (in_words(entry), _grounds(entry, *told))))
+
     while due:
         at, name = heapq.heappop(due)
-        begins_at = max(at, heapq.heappop(free), now)
+        free_at = heapq.heappop(free)
+        begins_at = max(at, free_at, now)
         if begins_at > until:
             break
         if len(found) >= most:
             return Plan(found, parallel, now, begins_at)
         rhythm = rhythms[name]
-        newest = max(at, rhythm.due(pasts[name], begins_at).at if begins_at > at else at)
+        passed = rhythm.due(pasts[name], begins_at) if begins_at > at else Due(at)
+        newest = max(at, passed.at)
         pasts[name] = Past(pasts[name].added_at, newest, [PastVisit(begins_at, None)])
         takes = seconds.get(name)
         own_next = rhythm.due(pasts[name], begins_at).at
         next_at = begins_at + (own_next - begins_at) / turn_of(rhythm).of
-        found.append(PlannedVisit(name, newest, begins_at, takes, next_at))
+        waits = f"as soon as another crawl ends: at most {parallel:,} at once" if free_at > max(at, now) else ""
+        moments = f"for {passed.moments:,} due moments that have passed" if passed.moments > 1 else ""
+        why = "; ".join(filter(None, (reason(name), moments, waits)))
+        found.append(PlannedVisit(name, newest, begins_at, takes, next_at, why))
         ends_at = begins_at + timedelta(seconds=usual if takes is None else takes)
         heapq.heappush(free, ends_at)
         heapq.heappush(due, (max(own_next, ends_at), name))
@@ -260,6 +292,8 @@ def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
     return Adaptive(least=interval, greatest=interval, first=interval)
 
 
+UNKNOWN: Final = "unknown"
+"""The state of a crawl while a file beside it cannot be used."""
 FAULTY: Final = "has mistakes"
 """The state of a crawl whose entry or definition cannot be used."""
 
@@ -268,10 +302,14 @@ FAULTY: Final = "has mistakes"
 class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
-    ``state`` is what prevents its next visit, or what it waits for. One visit makes up for all ``moments`` missed.
-    ``grounds`` say on what evidence its adaptive rhythm rests, or the intervals of its pages; empty for fixed times.
-    ``fault`` is a mistake in its entry or definition, which prevents visits. ``due_at`` is None if it is unknown, if
-    the crawl is paused, or if others visit it. ``part`` is this unit's part of it, empty without other units.
+    ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
+    passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
+    pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
+    wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
+    is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
+    ``left`` is how long a visit that is under way still takes, in words, empty where nobody can tell. ``beside`` says
+    which other unit made its newest visit as well, empty where none did. ``is_dense`` says that it is due more often
+    than once an hour.
     """
 
     name: str
@@ -285,6 +323,9 @@ class Upcoming:
     grounds: str = ""
     fault: str = ""
     part: str = ""
+    left: str = ""
+    beside: str = ""
+    is_dense: bool = False
 
     @property
     def why(self) -> str:
@@ -292,7 +333,7 @@ class Upcoming:
         if self.fault:
             return f"no visit begins: {self.fault}"
         reasons = {
-            "under way": "a visit has not ended yet",
+            "under way": f"a visit has not ended yet{f': {self.left}' if self.left else ''}",
             "wanted now": "somebody asked for it",
             "paused": "it is paused",
             "elsewhere": "other units visit it",
@@ -305,7 +346,7 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class VisitRow:
-    """A visit, with its number of failed attempts."""
+    """A visit, and how many attempts at it failed; ``beside`` says which other unit made it as well."""
 
     number: int
     name: str
@@ -317,6 +358,16 @@ class VisitRow:
     failures: int
     found: Found
     said: str
+    beside: str = ""
+
+
+Beside = Callable[[Visit], str]
+"""Says which other unit made a visit as well, empty where none did."""
+
+
+def _alone(_visit: Visit) -> str:
+    """Return that no other unit made a visit."""
+    return ""
 
 
 def upcoming(
@@ -325,6 +376,7 @@ def upcoming(
     now: datetime,
     faults: Mapping[str, str] = MappingProxyType({}),
     rhythm_of: RhythmOf = whole_rhythm,
+    beside: Beside = _alone,
 ) -> list[Upcoming]:
     """Return the crawls of a schedule: running ones first, then by due moment.
 
@@ -344,14 +396,25 @@ def upcoming(
         due_at = None if due.at == NEVER or state == "paused" else due.at
         grounds = _grounds(entry, past, visit)
         row = Upcoming(name, in_words(entry), state, due_at, due.moments, grounds=grounds, fault=fault)
+        row = replace(row, is_dense=entry.rhythm.interval(past) < timedelta(hours=1))
         if visit is not None:
             ended = visit.found if visit.outcome else None
-            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended)
+            left = "" if visit.outcome else _left(visit)
+            row = replace(
+                row, begun_at=visit.begun_at, outcome=visit.outcome, found=ended, left=left, beside=beside(visit)
+            )
         found.append(row)
     found += [
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
     ]
     return sorted(found, key=lambda each: (each.state != "under way", each.due_at or NEVER, each.name))
+
+
+def _left(visit: Visit) -> str:
+    """Return how long a visit still takes by what its crawl told last, in words; empty where that tells nothing."""
+    told = CrawlTold.of(visit.folder)
+    is_of_it = told.mark != visit.was and told.state in ("running", "paused")
+    return str(told.time_left) if is_of_it and told.time_left.seconds is not None else ""
 
 
 def _grounds(entry: Entry, past: Past, visit: Visit | None) -> str:
@@ -380,17 +443,30 @@ def _state(
     return "due" if due.at <= now else "waits"
 
 
-def visit_rows(log: VisitLog, name: str, most: int) -> list[VisitRow]:
-    """Return the newest visits of one crawl, or of all, the newest first."""
-    return [visit_row(log, each) for each in log.visits(name, most)]
+def visit_rows(log: VisitLog, name: str, most: int, beside: Beside = _alone) -> list[VisitRow]:
+    """Return the newest visits, of one crawl or of all, the newest first."""
+    return [visit_row(log, each, beside) for each in log.visits(name, most)]
 
 
-def visit_row(log: VisitLog, visit: Visit) -> VisitRow:
-    """Return a visit with its number of failed attempts."""
+def visit_row(log: VisitLog, visit: Visit, beside: Beside = _alone) -> VisitRow:
+    """Return a visit with its failed attempts."""
     return VisitRow(
         visit.number, visit.entry, visit.due_at, visit.moments, visit.begun_at, visit.ended_at,
-        visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said,
+        visit.outcome or "under way", len(log.attempts(visit.number)), visit.found, visit.said, beside(visit),
     )  # fmt: skip
+
+
+def broken(file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = ()) -> list[Upcoming]:
+    """Return a row for a file that cannot be used, and the crawls that the log or the schedule knows besides."""
+    rows = [Upcoming(file.name, "-", FAULTY, None, 0, fault=mistakes)]
+    for name in sorted({*crawls, *(log.known_since() if log is not None else ())}):
+        visit = next(iter(log.visits(name, 1)), None) if log is not None else None
+        row = Upcoming(name, "-", UNKNOWN, None, 0)
+        if visit is not None:
+            found = visit.found if visit.outcome else None
+            row = replace(row, begun_at=visit.begun_at, outcome=visit.outcome, found=found)
+        rows.append(row)
+    return rows
 
 
 def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> None:
@@ -402,12 +478,13 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     """Write a line for each crawl, with tab-separated columns, then the mistakes of those that have some."""
     shared = any(each.part for each in rows)
+    moment = _moment_by(any(each.is_dense for each in rows))
     out.write(
         "crawl\tstate\tnext (UTC)\trhythm\tlast (UTC)\tended\tpages\tchanged\twhy then" + "\tpart" * shared + "\n"
     )
     for each in rows:
         counts = (f"{each.found.pages}", f"{each.found.changed}") if each.found else ("-", "-")
-        columns = (each.name, each.state, _minute(each.due_at), each.rhythm, _minute(each.begun_at))
+        columns = (each.name, each.state, moment(each.due_at), each.rhythm, moment(each.begun_at))
         out.write(
             "\t".join((*columns, each.outcome or "-", *counts, each.grounds or "-", *[each.part or "-"] * shared))
             + "\n"
@@ -415,25 +492,33 @@ def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
     for each in rows:
         if each.fault:
             out.write(f"{each.name}: no visit begins: {each.fault}\n")
+        if each.beside:
+            out.write(f"{each.name}: its last visit: {each.beside}\n")
 
 
 def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
     """Write a line for each visit, with tab-separated columns."""
     out.write("visit\tcrawl\tdue (UTC)\tfor\tbegan\tended\thow\tfailures\tpages\tnew\tchanged\tgone\tseconds\n")
+    begun: dict[str, list[datetime]] = {}
+    for each in rows:
+        begun.setdefault(each.name, []).append(each.begun_at)
+    apart = (later - earlier for found in begun.values() for later, earlier in pairwise(found))
+    moment = _moment_by(any(each < timedelta(hours=1) for each in apart))
     for each in rows:
         found = each.found
         counts = (each.failures, found.pages, found.new, found.changed, found.gone, round(found.seconds))
-        due = _minute(each.due_at) if each.due_at else "asked for"
-        columns = (each.number, each.name, due, each.moments or "-", _minute(each.begun_at), _minute(each.ended_at))
+        due = moment(each.due_at) if each.due_at else "asked for"
+        columns = (each.number, each.name, due, each.moments or "-", moment(each.begun_at), moment(each.ended_at))
         out.write("\t".join(map(str, (*columns, each.outcome, *counts))) + "\n")
+    for each in rows:
+        if each.beside:
+            out.write(f"visit {each.number} of {each.name}: {each.beside}\n")
 
 
-def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else "-"
-
-
-def _second(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+def _moment_by(seconds: bool) -> Callable[[datetime | None], str]:
+    """Return what tells a moment, by the minute or by the second: where visits are less than an hour apart."""
+    form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
+    return lambda moment: moment.strftime(form) if moment else "-"
 
 
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
@@ -443,19 +528,19 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
     more often than hourly. Below the table, a line names each crawl of unknown duration.
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
-    moment: Callable[[datetime], str] = _second if is_dense else _minute
-    out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\n")
-    unknown: dict[str, list[datetime]] = {}
+    moment = _moment_by(is_dense)
+    out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\twhy then\n")
+    unknown: dict[str, list[PlannedVisit]] = {}
     for each in plan.visits:
         if each.seconds is None:
-            unknown.setdefault(each.name, []).append(each.due_at)
+            unknown.setdefault(each.name, []).append(each)
             continue
         fits = "yes" if each.fits else f"no: due again at {moment(each.next_at)}"
         times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
-        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\n")
-    for name, due in unknown.items():
-        first = f"the first is due at {moment(due[0])}"
-        out.write(f"{name}: {plural(len(due), 'visit')}; {first}; nobody knows how long they take\n")
+        out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\t{each.why}\n")
+    for name, coming in unknown.items():
+        first = f"the first is due at {moment(coming[0].due_at)} ({coming[0].why})"
+        out.write(f"{name}: {plural(len(coming), 'visit')}; {first}; nobody knows how long they take\n")
     for name, pages in fitting.items():
         all_of_them = pages.due + pages.left_over
         out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")

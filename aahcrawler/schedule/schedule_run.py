@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +16,11 @@ from filelock import FileLock, Timeout
 
 from aahcrawler.schedule.child_crawls import AAH, CrawlFolders, CrawlProcesses, is_locked
 from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_plan import Beside
 from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
-from aahcrawler.schedule.visit_log import LogError, VisitLog
+from aahcrawler.schedule.visit_log import LogError, Noticed, Visit, VisitLog
 from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
 from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
@@ -92,6 +94,17 @@ class Place:
         """Return this unit's share of the schedule. Raise ``IcdError``, also if there are no other units."""
         return Sharing(Units.load(self.units), folders, Heard.load(self.heard))
 
+    @staticmethod
+    def beside(sharing: Sharing | None, log: VisitLog, schedule: Schedule | None) -> Beside:
+        """Return what says which other unit made a visit as well."""
+        crawls = schedule.crawls if schedule is not None else {}
+
+        def told(visit: Visit) -> str:
+            entry = crawls.get(visit.entry)
+            return "" if sharing is None or entry is None else sharing.beside(log, visit, entry)
+
+        return told
+
     @property
     def is_looked_after(self) -> bool:
         """Whether some process runs the schedule."""
@@ -139,7 +152,8 @@ class ScheduleRun:
             crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
             watch.ask(self.clock.now())
             watch.wait()
-            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, teller, self._woken.set, watch.rhythm)
+            tell = partial(_told, teller, log)
+            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, tell, self._woken.set, watch.rhythm)
             with _asked_by_signals(self._woken) as asked:
                 logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
                 self._look_on(scheduler, teller, watch, asked)
@@ -181,13 +195,13 @@ class ScheduleRun:
         """Request reports of other units when that is due, and act on those that have arrived."""
         now = self.clock.now()
         watch.ask(now)
-        news = watch.take(scheduler.schedule.crawls, scheduler.paused)
+        news = watch.take(scheduler.schedule.crawls, scheduler.log, scheduler.paused)
         if news is None:
             return
         scheduler.follow(scheduler.schedule)
         for text in news:
             logger.warning("%s", text)
-            teller(Notice(now, self.place.units.name, "attention", text))
+            _told(teller, scheduler.log, Notice(now, self.place.units.name, "attention", text))
 
     def _follow_files(self, scheduler: Scheduler, teller: Teller, watch: UnitWatch) -> None:
         """Load changed files. If one has mistakes, keep its former content and notify people once."""
@@ -200,7 +214,7 @@ class ScheduleRun:
         except IcdError as error:
             logger.warning("the schedule goes on as it was, as its file has mistakes: %s", error)
             text = f"the schedule goes on as it was, as its file has mistakes:\n{error}"
-            teller(Notice(self.clock.now(), self.place.file.name, "attention", text))
+            _told(teller, scheduler.log, Notice(self.clock.now(), self.place.file.name, "attention", text))
             return
         watch.follow(units)
         scheduler.follow(schedule)
@@ -217,6 +231,13 @@ class ScheduleRun:
             raise ScheduleBusyError(
                 f"{self.place.file}: another process looks after this schedule; it follows the file's changes by itself"
             ) from None
+
+
+def _told(teller: Teller, log: VisitLog, notice: Notice) -> None:
+    """Tell of something, and note that in the log where people want to be told of it."""
+    ways = teller(notice)
+    if ways is not None:
+        log.noticed(notice.entry, Noticed(notice.at, notice.occasion, notice.text, tuple(ways)))
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

@@ -129,14 +129,15 @@ class Teller:
             self._channels = {name: _Channel(name, way, every, known.get(name)) for name, way in ways_of(tell).items()}
             self._changed.notify()
 
-    def __call__(self, notice: Notice) -> None:
-        """Queue a notice, if people want notices of its occasion."""
+    def __call__(self, notice: Notice) -> Sequence[str] | None:
+        """Tell of something, where it is among what people want to be told of, and return by which ways; else None."""
         if notice.occasion not in self._of:
-            return
+            return None
         with self._changed:
             for channel in self._channels.values():
                 channel.add(notice)
             self._changed.notify()
+            return list(self._channels)
 
     @contextmanager
     def working(self, last_seconds: float = 2 * _TIMEOUT) -> Iterator[None]:

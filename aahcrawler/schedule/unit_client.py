@@ -72,6 +72,19 @@ class SchedulePageTold(Told):
     next: int | None = Field(default=None, ge=1, le=1_000_000)
 
 
+class HeardVisit(Told):
+    """A visit that another unit made."""
+
+    name: Name
+    begun_at: AwareDatetime
+
+
+class VisitsTold(Told):
+    """The newest visits of a unit."""
+
+    visits: tuple[HeardVisit, ...] = Field(max_length=_PAGE)
+
+
 class HeldSite(Told):
     """A site of which a crawl holds captures, since when, and until when."""
 
@@ -155,6 +168,11 @@ class UnitClient:
                 raise UnitError("its list of crawls has no end")
             after = page.next
         return HeardSchedule(found, is_looked_after)
+
+    def visits(self, since: datetime, until: datetime) -> tuple[HeardVisit, ...]:
+        """Return the visits that it began between two moments, of its newest 200."""
+        told = self._asked(f"/v1/schedule/visits?limit={_PAGE}", VisitsTold).visits
+        return tuple(each for each in told if since <= each.begun_at <= until)
 
     def sites(self) -> Iterator[HeldSite]:
         """Yield the sites that its crawls hold captures of."""

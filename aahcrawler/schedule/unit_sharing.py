@@ -10,8 +10,9 @@ import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import AwareDatetime, Field, ValidationError
 
@@ -24,18 +25,21 @@ from aahcrawler.schedule.unit_client import (
     CapacityTold,
     HeardCrawl,
     HeardSchedule,
+    HeardVisit,
     Told,
     UnitClient,
     UnitError,
     asked_together,
 )
 from aahcrawler.schedule.units_file import Units
-from aahcrawler.schedule.visit_log import ALL
+from aahcrawler.schedule.visit_log import ALL, Visit, VisitLog
 from aahcrawler.segments import private
 from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
+MAX_UNHEARD: Final = 1_000
+"""Visits of a unit that are kept of those that it made while it was not heard, the newest ones."""
 
 
 class HeardUnit(Told):
@@ -43,7 +47,8 @@ class HeardUnit(Told):
 
     ``asked_at`` is the last request, ``failing_since`` the first of those that failed since it answered last, None
     where the last one was answered; ``problem`` says why it was not. ``unattended_since`` is the first answer since
-    which nobody looks after its schedule, None where somebody does.
+    which nobody looks after its schedule, None where somebody does. ``unheard`` are visits that it made while others
+    visited in its place, as it told when it answered again.
     """
 
     asked_at: AwareDatetime | None = None
@@ -52,6 +57,7 @@ class HeardUnit(Told):
     problem: str = ""
     capacity: CapacityTold | None = None
     crawls: Mapping[str, HeardCrawl] = Field(default_factory=dict)
+    unheard: tuple[HeardVisit, ...] = Field(default=(), max_length=MAX_UNHEARD)
 
     def is_silent(self, after: timedelta) -> bool:
         """Return whether its silence is long enough to visit in its place."""
@@ -91,16 +97,26 @@ def clients_of(units: Units) -> Mapping[str, UnitClient]:
     return {name: UnitClient(unit, units.allow_private) for name, unit in units.others.items()}
 
 
-Answer = tuple[CapacityTold, HeardSchedule]
+Answer = tuple[CapacityTold, HeardSchedule, tuple[HeardVisit, ...]]
 
 
 def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
-    """Ask all other units, and return what is known of them by now: what they tell, or what they told last."""
+    """Ask all other units, and return what is known of them by now: what they tell, or what they told last.
 
-    def asked(client: UnitClient) -> Callable[[], Answer]:
-        return lambda: (client.capacity(), client.schedule(now, units.silent_after))
+    One that answers again after others visited in its place tells what it visited meanwhile.
+    """
 
-    answers = asked_together({name: asked(client) for name, client in clients_of(units).items()})
+    def asked(name: str, client: UnitClient) -> Callable[[], Answer]:
+        known = before.units.get(name, HeardUnit())
+        since = known.failing_since if known.is_silent(units.silent_after) else None
+
+        def ask() -> Answer:
+            told = client.capacity(), client.schedule(now, units.silent_after)
+            return *told, () if since is None else client.visits(since, now)
+
+        return ask
+
+    answers = asked_together({name: asked(name, client) for name, client in clients_of(units).items()})
     found: dict[str, HeardUnit] = {}
     for name, answer in answers.items():
         known = before.units.get(name, HeardUnit())
@@ -108,9 +124,12 @@ def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
             failing = {"asked_at": now, "failing_since": known.failing_since or now, "problem": str(answer)}
             found[name] = known.model_copy(update=failing)
         else:
-            capacity, schedule = answer
+            capacity, schedule, visits = answer
             since = None if schedule.is_looked_after else known.unattended_since or now
-            found[name] = HeardUnit(asked_at=now, unattended_since=since, capacity=capacity, crawls=schedule.crawls)
+            unheard = (*known.unheard, *sorted(visits, key=lambda each: each.begun_at))[-MAX_UNHEARD:]
+            found[name] = HeardUnit(
+                asked_at=now, unattended_since=since, capacity=capacity, crawls=schedule.crawls, unheard=unheard
+            )
     return Heard(units=found)
 
 
@@ -167,6 +186,30 @@ class Sharing:
         part = self.part(name, entry)
         told = self.heard.units.get(part.other, HeardUnit()).crawls.get(name)
         return rhythm_of_part(entry.rhythm, name, part.turn, told.begun_at if told is not None else None)
+
+    def beside(self, log: VisitLog, visit: Visit, entry: Entry) -> str:
+        """Return which other unit made a visit as well while it was not heard, and when; empty where none did.
+
+        It did where it began one within half an interval.
+        """
+        reach = entry.rhythm.interval(log.past(visit.entry, visit.begun_at)) / 2
+        found = [
+            (abs(each.begun_at - visit.begun_at), name, each.begun_at)
+            for name, heard in self.heard.units.items()
+            for each in heard.unheard
+            if each.name == visit.entry and abs(each.begun_at - visit.begun_at) < reach
+        ]
+        if not found:
+            return ""
+        _, name, at = min(found)
+        return f"{name} made it as well, at {at:%Y-%m-%d %H:%M:%S} UTC, while it could not be heard"
+
+    def made_twice(self, log: VisitLog, crawls: Mapping[str, Entry]) -> Mapping[str, int]:
+        """Return of each crawl how many of its last visits another unit made as well."""
+        heard = {each.name for unit in self.heard.units.values() for each in unit.unheard}
+        names = [name for name in crawls if name in heard]
+        found = {name: sum(bool(self.beside(log, each, crawls[name])) for each in log.visits(name)) for name in names}
+        return {name: number for name, number in found.items() if number}
 
     def taken_over(self, crawls: Iterable[tuple[str, Entry]]) -> Mapping[str, list[str]]:
         """Return the crawls that this unit visits in the place of others, by why it does."""
@@ -247,21 +290,24 @@ class UnitWatch:
         if self._thread is not None:
             self._thread.join(2 * ANSWER_SECONDS)
 
-    def take(self, crawls: Mapping[str, Entry], paused: Container[str] = ()) -> Iterator[str] | None:
+    def take(self, crawls: Mapping[str, Entry], log: VisitLog, paused: Container[str] = ()) -> Iterator[str] | None:
         """Take in what others told meanwhile: yield what people are to be told of it; None where there is nothing.
 
-        Crawls that are ``paused`` here, ``ALL`` among them where all are, are visited in nobody's place.
+        Crawls that are ``paused`` here, ``ALL`` among them where all are, are visited in nobody's place. ``log`` has
+        the visits of this unit, by which it is told what others visited as well.
         """
         answer, self._answer = self._answer, None
         if answer is None or self.sharing is None:
             return None
+        twice = self.sharing.made_twice(log, crawls)
         self.sharing = Sharing(self.sharing.units, self.folders, answer)
         try:
             answer.save(self.kept)
         except OSError as error:
             logger.warning("%s: what other units told cannot be kept: %s", self.kept, error)
         before, self._told = self._told, self.sharing.taken_over(crawls.items())
-        return self._news(before, self._told, paused)
+        more = {name: number - twice.get(name, 0) for name, number in self.sharing.made_twice(log, crawls).items()}
+        return chain(self._news(before, self._told, paused), _doubled(more))
 
     @staticmethod
     def _news(before: Mapping[str, list[str]], after: Mapping[str, list[str]], paused: Container[str]) -> Iterator[str]:
@@ -276,6 +322,12 @@ class UnitWatch:
             back = [each for each in names if each not in taken]
             if why not in after and back:
                 yield f"no longer: {why}; {_are(len(back))} visited in turn again"
+
+
+def _doubled(more: Mapping[str, int]) -> Iterator[str]:
+    names = [f"{name} ({number:,})" for name, number in more.items() if number > 0]
+    if names:
+        yield f"visits that another unit made as well while it could not be heard: {summary(names)}; aah schedule log"
 
 
 def _are(crawls: int) -> str:

@@ -6,17 +6,15 @@ for ``name``. It determines which unit visits what (``division``), so that units
 
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field, HttpUrl, PrivateAttr, ValidationError, model_validator
+from pydantic import AfterValidator, Field, HttpUrl, model_validator
 
 from aahcrawler.schedule.rhythms import Interval
-from online_analysis.icd.explanations import mistakes_of
-from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, Section, refuse
+from aahcrawler.schedule.yaml_file import YamlFile
+from online_analysis.icd.mistakes import Section, refuse
 from online_analysis.icd.secrets import Secret
 from online_analysis.icd.sections import FolderName
-from online_analysis.icd.yaml_source import LARGEST, Source, read_source
 
 
 def _origin(url: HttpUrl) -> HttpUrl:
@@ -40,8 +38,8 @@ class Unit(Section):
     replay: Origin | None = Field(default=None, examples=["https://south-replay.example.org"])
 
 
-class Units(Section):
-    """The units of a schedule, and the name of this one.
+class Units(YamlFile):
+    """The units of a schedule, and which of them this one is.
 
     When a unit has not responded for ``silent_after``, others visit its part. Crawls in ``stand_by`` are visited by
     their first unit alone, and the second unit steps in on failure, since their visits take so long that those of two
@@ -56,7 +54,10 @@ class Units(Section):
         min_length=1, max_length=50, examples=["{north: {url: https://north.example.org}}"]
     )
 
-    _source: Source = PrivateAttr(default_factory=lambda: Source(""))
+    kind: ClassVar = "a list of units"
+    usual: ClassVar = "schedule-units.yaml"
+    begins: ClassVar = "`name` and `units`"
+    advice: ClassVar = "write the list of units beside the schedule (docs/watching.md)"
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -77,31 +78,3 @@ class Units(Section):
     def weights(self) -> Mapping[str, float]:
         """The relative share of visits of each unit."""
         return {name: unit.weight for name, unit in self.units.items()}
-
-    @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read a list of units. Raise ``IcdError`` with every mistake in it."""
-        try:
-            with path.open("rb") as file:
-                content = file.read(LARGEST + 1)
-        except OSError as error:
-            advice = "write the list of units beside the schedule (docs/watching.md)"
-            raise IcdError([Mistake(str(path), 1, "", f"cannot be read ({error.strerror})", advice)]) from error
-        return cls.parse(content, str(path))
-
-    @classmethod
-    def parse(cls, content: bytes, file: str = "schedule-units.yaml") -> Self:
-        """Read the content of such a list; raise as ``load`` does."""
-        source = read_source(content, file, "a list of units", "`name` and `units`")
-        try:
-            units = cls.model_validate(source.data)
-        except ValidationError as error:
-            raise IcdError([*source.mistakes, *mistakes_of(error, cls, source)]) from None
-        if source.mistakes:
-            raise IcdError(source.mistakes)
-        units._source = source  # noqa: SLF001 - still being made
-        return units
-
-    def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Return a mistake at a field, with the line of that field."""
-        return self._source.mistake(path, problem, advice)

@@ -35,6 +35,12 @@ CREATE TABLE ended (
 );
 CREATE TABLE wish (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, entry TEXT NOT NULL)
 """
+_NOTICES: Final = """
+CREATE TABLE IF NOT EXISTS notice (
+    number INTEGER PRIMARY KEY, at TEXT NOT NULL, entry TEXT NOT NULL, occasion TEXT NOT NULL, text TEXT NOT NULL,
+    ways TEXT NOT NULL
+)
+"""
 _VERSION: Final = 1
 _VISITS: Final = """
 SELECT visit.number, entry, due_at, moments, begun_at, folder, was, ended.* FROM visit LEFT JOIN ended
@@ -128,6 +134,16 @@ class Attempt:
     said: str
 
 
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """What people were told of an entry: the occasion, in words, and by which ways, such as mail."""
+
+    at: datetime
+    occasion: str
+    text: str
+    ways: tuple[str, ...]
+
+
 class VisitLog:
     """The log in a file, which is created if needed. Only one thread may use it at a time."""
 
@@ -149,6 +165,7 @@ class VisitLog:
             if version == 0:
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {_VERSION}"):
                     self._base.execute(statement)
+            self._base.execute(_NOTICES)
         if version not in (0, _VERSION):
             raise LogError(f"{self.path}: was written by a later version of this program; use that one")
 
@@ -226,6 +243,19 @@ class VisitLog:
                 (visit, _text(now), outcome, said, *asdict(found).values()),
             )
         return self.visit(visit)
+
+    def noticed(self, entry: str, notice: Noticed) -> None:
+        """Note what people are told of an entry, or of the file or unit of this name."""
+        row = _text(notice.at), entry, notice.occasion, notice.text, " ".join(notice.ways)
+        with transaction(self._base):
+            self._base.execute("INSERT INTO notice (at, entry, occasion, text, ways) VALUES (?, ?, ?, ?, ?)", row)
+
+    def notices(self, entry: str, most: int = 50) -> list[Noticed]:
+        """Return what people were told of an entry, the newest first."""
+        rows = self._base.execute(
+            "SELECT at, occasion, text, ways FROM notice WHERE entry = ? ORDER BY number DESC LIMIT ?", (entry, most)
+        )
+        return [Noticed(_moment(at), occasion, text, tuple(ways.split())) for at, occasion, text, ways in rows]
 
     def wish(self, kind: Wish, entry: str, now: datetime) -> int:
         """Record a wish; return its number."""

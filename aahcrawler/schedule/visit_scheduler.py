@@ -8,20 +8,17 @@ called at any time.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
 from aahcrawler.exits import MISTAKE
-from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.division import turn_of
-from aahcrawler.schedule.page_rhythms import Demand
 from aahcrawler.schedule.rhythms import Due
-from aahcrawler.schedule.schedule_file import Entry, Occasion, Schedule
-from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm
+from aahcrawler.schedule.schedule_file import Occasion, Schedule
+from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm, with_budget
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
 
@@ -105,7 +102,8 @@ class Scheduler:
         when an entry is due at this unit, in case other units visit it, too.
         """
         self._folders = folders
-        self._log = log
+        self.log = log
+        """The log of its visits."""
         self._crawls = crawls
         self._clock = clock
         self._tell = tell
@@ -128,17 +126,17 @@ class Scheduler:
         """Use this schedule from now on; running crawls are not affected."""
         now = self._clock.now()
         self.schedule = schedule
-        self._added = self._log.added_at(schedule.crawls, now)
+        self._added = self.log.added_at(schedule.crawls, now)
         self._due = {name: self._next(name, now) for name in schedule.crawls}
 
     def _next(self, name: str, now: datetime) -> Due:
         rhythm = self._rhythm_of(name, self.schedule.crawls[name])
-        return rhythm.due(self._log.past(name, self._added[name]), now)
+        return rhythm.due(self.log.past(name, self._added[name]), now)
 
     def _take_up(self) -> None:
         """Resume the visits that were in progress when the former scheduler ended."""
         now = self._clock.now()
-        for visit in self._log.open_visits():
+        for visit in self.log.open_visits():
             child = self._crawls.running(visit.entry, visit.folder)
             self._open[visit.entry] = _Open(visit, child, now)
             logger.info("%s: visit %d is taken up%s", visit.entry, visit.number, ", its crawl still runs" * bool(child))
@@ -155,8 +153,8 @@ class Scheduler:
 
     @property
     def paused(self) -> frozenset[str]:
-        """The paused entries; ``ALL`` is among them if the whole schedule is paused."""
-        return self._log.paused()
+        """The entries that are paused, ``ALL`` among them where the whole schedule is."""
+        return self.log.paused()
 
     def end(self) -> None:
         """Begin no more visits, and ask all crawls to end in good order; if called again, at once."""
@@ -173,7 +171,7 @@ class Scheduler:
         if self._ending:
             return None
         self._forget_mended()
-        paused, wanted = self._log.paused(), self._log.wanted()
+        paused, wanted = self.log.paused(), self.log.wanted()
         for name in self._to_begin(now, paused, wanted):
             if len(self.running) >= self.schedule.parallel:
                 return None  # The end of one of them wakes whoever calls.
@@ -229,38 +227,22 @@ class Scheduler:
         if known is None:
             known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
         else:
-            self._log.grant(name, now)
+            self.log.grant(name, now)
         try:
             # Another unit that visits it in turn is to find the site free.
-            rhythm, past = self._rhythm_of(name, entry), self._log.past(name, self._added[name])
+            rhythm, past = self._rhythm_of(name, entry), self.log.past(name, self._added[name])
             units = turn_of(rhythm).of
             within, interval = max(MINUTE, (rhythm.due(past, now).at - now) / units), rhythm.interval(past) / units
-            pages = fitting_rhythm(self._log, name, entry, folder, within, interval)
+            pages = fitting_rhythm(self.log, name, entry, folder, within, interval)
             self._tell_of_length(name, now, within, keeps_to_it=pages is not None)
-            fitting = self._with_budget(name, entry) if pages is None else entry.model_copy(update={"pages": pages})
+            fitting = (
+                with_budget(self.schedule, self._folders, name)
+                if pages is None
+                else entry.model_copy(update={"pages": pages})
+            )
             known.child = self._crawls.begin(name, fitting, within, self._woken)
         except OSError as error:
             self._failed(name, known, now, MISTAKE, f"its process cannot be started: {error}")
-
-    def _with_budget(self, name: str, entry: Entry) -> Entry:
-        """Return an entry with its share of the schedule's budget.
-
-        The shares follow from the demands that all crawls recorded when they last began.
-        """
-        total = self.schedule.budget
-        if total is None or entry.pages is None or entry.pages.budget is not None:
-            return entry
-        demands: dict[str, Sequence[float]] = {}
-        for other, each in self.schedule.crawls.items():
-            if each.pages is not None and each.pages.budget is None:
-                with suppress(IcdError):
-                    told = Demand.of(self._folders.of(each))
-                    if told is not None and told.objective is self.schedule.objective:
-                        demands[other] = told.downloads
-        update: dict[str, object] = {"objective": self.schedule.objective}
-        if name in demands:
-            update["budget"] = shared(demands, total)[name]
-        return entry.model_copy(update={"pages": entry.pages.model_copy(update=update)})
 
     def _forget_mended(self) -> None:
         """Retry entries whose definitions had mistakes and have since been changed."""
@@ -280,7 +262,7 @@ class Scheduler:
 
     def _begun(self, name: str, now: datetime, folder: Path, mark: str) -> Visit:
         due = self._next(name, now)
-        visit = self._log.begin(name, due if due.at <= now else None, now, folder, mark)
+        visit = self.log.begin(name, due if due.at <= now else None, now, folder, mark)
         late = f", for {due.moments} due moments" if visit.moments > 1 else ""
         logger.info("%s: visit %d begins%s", name, visit.number, late)
         return visit
@@ -290,7 +272,7 @@ class Scheduler:
         if keeps_to_it:
             self._tell_once_of_length(name, now, "all of it does not fit before it is due again", _IN_TURN)
             return
-        expected = expected_seconds(self._log, name)
+        expected = expected_seconds(self.log, name)
         if expected is None:
             return
         takes = timedelta(seconds=round(expected))
@@ -348,13 +330,10 @@ class Scheduler:
             self._tell(Notice(now, name, "attention", f"its crawl waits: {told.reason}"))
 
     def _failed(self, name: str, each: _Open, now: datetime, code: int, said: str) -> None:
-        """Retry a visit with growing delays.
-
-        Give it up after ``attempts`` failures, or after one if the last was given up.
-        """
-        self._log.attempted(each.visit.number, now, code, said)
-        failures = len(self._log.attempts(each.visit.number))
-        before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
+        """Try again later, ever later; give the visit up after so many failures, or one where the last was given up."""
+        self.log.attempted(each.visit.number, now, code, said)
+        failures = len(self.log.attempts(each.visit.number))
+        before = next((past for past in self.log.visits(name, 2) if past.number != each.visit.number), None)
         most = 1 if before is not None and before.outcome is Outcome.FAILED else self.schedule.attempts
         words = f"exit code {code}" if code > 0 else f"killed by signal {-code}" if code else "its process is gone"
         logger.warning("%s: visit %d failed (%s): %s", name, each.visit.number, words, said.rpartition("\n")[2])
@@ -367,10 +346,10 @@ class Scheduler:
         each.again_at = now + min(self.schedule.retry * 2 ** min(failures - 1, 30), MAX_RETRY_WAIT)
 
     def _end(self, name: str, each: _Open, now: datetime, outcome: Outcome, told: CrawlTold, said: str = "") -> None:
-        before = next((past for past in self._log.visits(name, 2) if past.number != each.visit.number), None)
+        before = next((past for past in self.log.visits(name, 2) if past.number != each.visit.number), None)
         was_failing = before is not None and before.outcome is Outcome.FAILED
         found = found_in(each.visit.folder, told) if told.mark != each.visit.was else Found()
-        visit = self._log.end(each.visit.number, now, outcome, said, found)
+        visit = self.log.end(each.visit.number, now, outcome, said, found)
         self._open.pop(name, None)
         logger.info("%s: visit %d %s, %d pages", name, visit.number, outcome, found.pages)
         if name in self.schedule.crawls:

@@ -158,6 +158,11 @@ class Verdict(StrEnum):
     TOO_MANY = "too many requests (429)"
     SERVER_ERROR = "server error"
     CLIENT_ERROR = "request refused"
+    QUERY_REFUSED = "query refused"
+    """A SPARQL endpoint takes the query of the definition for a wrong one."""
+    NO_RESULTS = "no results of a query"
+    """What answers at the URL of an endpoint is none: a page, say."""
+    NO_ROWS = "query without rows"
     CHALLENGE = "challenge page"
     COOKIE_WALL = "cookie wall"
     CONSENT = "consent wall"
@@ -209,6 +214,9 @@ _ADVICE: Final = {
     Verdict.TOO_MANY: "raise politeness.delay in the definition, and try again later",
     Verdict.SERVER_ERROR: "try again later",
     Verdict.CLIENT_ERROR: "open the URL in a browser, and look for its right form",
+    Verdict.QUERY_REFUSED: "correct sources.sparql.query by what the endpoint says, or ask for fewer rows",
+    Verdict.NO_RESULTS: "look at sources.sparql.endpoint: it is to be the URL that answers queries, no page about them",
+    Verdict.NO_ROWS: "the endpoint answers, and finds nothing: compare the names in the query with what it holds",
     Verdict.CHALLENGE: "the site lets browsers in only: ask its owner to let the crawler's user agent pass",
     Verdict.COOKIE_WALL: "the site asks for a cookie, and another one then: keep network.cookies on, or ask its owner",
     Verdict.CONSENT: "the site asks for consent first: look for a URL behind the question, or ask its owner",

@@ -136,9 +136,10 @@ class PoliteClient:
         self._machines = Turns()
         self._robots: dict[str, tuple[Page | None, Rules] | RobotsUnreachableError] = {}
 
-    async def page(self, url: str) -> Page:
-        """Return the response for a canonical URL as a page, whatever its status. Raises one of ``NotFetchedError``.
+    async def page(self, url: str, accept: str = "") -> Page:
+        """Return the answer to a canonical URL, whatever its status. Raise one of ``NotFetchedError``.
 
+        ``accept`` is sent in place of the usual ``Accept``, where it is given.
         Two calls for the same pay-level domain must not run at once.
         """
         if self._obeys_robots:
@@ -146,7 +147,7 @@ class PoliteClient:
             self._politeness.obey_crawl_delay(url, rules.delay)
             if robots is not None and not rules.allow(url):
                 raise RobotsDeniedError(url, denial(robots.body, url))
-        return await self._fetch(url, self._manners.page_bytes)
+        return await self._fetch(url, self._manners.page_bytes, accept)
 
     async def final_page(self, url: str, redirected: Callable[[str, str], object] = lambda _, __: None) -> Page:
         """Follow the redirects of a canonical URL and return the last page.
@@ -176,10 +177,10 @@ class PoliteClient:
             raise found
         return found
 
-    async def _fetch(self, url: str, most: int) -> Page:
+    async def _fetch(self, url: str, most: int, accept: str = "") -> Page:
         await self._wait(url)
         turn = _Turn(self._machines, self._politeness.delay_of(url), self._manners.patience)
-        headers = tuple(self._manners.headers.items())
+        headers = tuple({**self._manners.headers, **({"Accept": accept} if accept else {})}.items())
         request = WireRequest(url, headers, keep=most, max_bytes=most, admission=turn, timeout=self._manners.timeout)
         try:
             answer = await self._client.fetch(request)

@@ -183,8 +183,13 @@ class Icd(Section):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The URLs with which a crawl begins: its seeds, and the first page of each query to a SPARQL endpoint."""
-        return *self.seeds, *(each.url() for each in self.sources.sparql)
+        """The URLs that a crawl begins with: its seeds, and the first page of each query to a SPARQL endpoint."""
+        return *self.seeds, *self.queries.values()
+
+    @property
+    def queries(self) -> Mapping[str, str]:
+        """The first page of each query to a SPARQL endpoint, by the endpoint's URL and the place of the query."""
+        return {f"{each.endpoint}#query-{place}": each.url() for place, each in enumerate(self.sources.sparql, 1)}
 
     @property
     def file_names(self) -> tuple[str, ...]:

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from aahcrawler.schedule.visit_log import VisitLog
+from aahcrawler.schedule.visit_log import Noticed, VisitLog
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
@@ -46,6 +47,28 @@ def test_it_shows_what_is_next_and_what_ran(cockpit: Cockpit) -> None:
     assert ">needs somebody</span>" in shown
     assert "Visit now" not in shown
     assert "Visit now" in page(cockpit, OPERATOR)
+
+
+def test_the_calendar_tells_new_changed_and_gone_pages_apart(cockpit: Cockpit) -> None:
+    shown = page(cockpit, READER)
+    assert ">New pages</th>" in shown
+    assert "Pages that changed" not in shown
+
+
+def test_a_crawl_has_a_page_with_its_visits_and_what_was_told(cockpit: Cockpit) -> None:
+    with VisitLog.opened(cockpit.place.parent / "schedule.sqlite") as log:
+        log.noticed(
+            CRAWL, Noticed(datetime(2026, 3, 2, 12, tzinfo=UTC), "attention", "a <seed> gave nothing", ("mail",))
+        )
+    assert f'href="/schedule/crawls/{CRAWL}"' in page(cockpit, READER)
+    shown = page(cockpit, READER, f"/crawls/{CRAWL}")
+    assert "every 6 h" in shown
+    assert "a &lt;seed&gt; gave nothing" in shown
+    assert "A visit takes" in shown
+    assert "Visit now" not in shown
+    assert "Visit now" in page(cockpit, OPERATOR, f"/crawls/{CRAWL}")
+    answer = cockpit.ask("GET", "/schedule/crawls/no-such", Cookie=f"{COOKIE}={cockpit.entered(READER)}")
+    assert answer.status == 404
 
 
 def test_crawls_are_found_by_a_part_of_their_name(cockpit: Cockpit) -> None:
@@ -103,6 +126,7 @@ def test_it_is_accessible_and_within_its_window(chromium: Browser, cockpit: Cock
         walk = Walk(visit, is_full=is_full)
         walk.look(visit.goto("/schedule"), "schedule")
         walk.look(visit.goto("/schedule?text=nothing"), "schedule without a crawl")
+        walk.look(visit.goto(f"/schedule/crawls/{CRAWL}"), "scheduled crawl")
         with_units(cockpit.place.parent)
         walk.look(visit.goto("/schedule"), "schedule of several units")
         assert not walk.wrong, dumped(walk.wrong)

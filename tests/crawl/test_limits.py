@@ -1,8 +1,9 @@
 """How much a crawl fetches: limits, scope, and what a page needs to be shown."""
 
 import itertools
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,16 @@ GERMAN = (
     "Die Bewohner der Stadt haben das nicht vergessen und erzählen noch heute davon.</p>"
 )
 
+
+OFTEN = """
+from aahcrawler import cli
+from aahcrawler.crawl.core import lifecycle
+from aahcrawler.revisits import time_left
+
+lifecycle.SUMMARY_EVERY = time_left.LOOK_EVERY = 0.5
+cli.main()
+"""
+"""Runs ``aah`` so that a crawl tells twice a second how far it is."""
 
 # Pages, and what they need
 
@@ -236,6 +247,26 @@ def test_a_crawl_ends_in_time_however_slow_its_servers_are(tmp_path: Path) -> No
     assert (frontier["pages_leased"], frontier["pages_failed"]) == (0, 0)
     assert frontier["pages_queued"] >= 3  # Slow pages go back, so that a later start may fetch them.
     assert late.summary["error"] == {}
+
+
+def test_a_running_crawl_tells_the_time_that_is_left(tmp_path: Path) -> None:
+    pages: dict[str, Answer] = {"/robots.txt": NO_ROBOTS, "/": html("Front", links(*(f"/{n}" for n in range(1000))))}
+    with serving(Site(pages, other=replace(html("Page"), pause=0.1))) as site:
+        traps = {"pages": "0", "duplicates": "follow", "soft_404": "ignore"}
+        definition = define(tmp_path, [site.url], limits={"time": "1 h"}, traps=traps)
+        with running("crawl", definition, code=OFTEN) as crawling:
+
+            def left() -> Mapping[str, float]:
+                told = json.loads((tmp_path / "crawl" / "crawl.json").read_bytes())
+                found: Mapping[str, float] = told.get("time_left", {})
+                return found
+
+            crawling.until(lambda: (tmp_path / "crawl" / "crawl.json").exists() and left().get("waiting", 0) > 30)
+            assert 3000 < left()["limit"] < 3600
+            crawling.interrupt()
+            over = Crawled(crawling.ended(), tmp_path / "crawl")
+    assert over.ended.code == 0, over.ended.err
+    assert "time_left" not in over.summary
 
 
 def asked(site: Site, host: str) -> list[str]:

@@ -10,10 +10,11 @@ import pytest
 from rich.console import Console
 
 from aahcrawler.crawl.cluster.supervisor import activity_of, common_pause
-from aahcrawler.crawl.reporting.live_display import Activity, Rate, display, facts_of, time_left, together
+from aahcrawler.crawl.reporting.live_display import Activity, Rate, display, facts_of, together
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.registry import Doing
+from aahcrawler.revisits.time_left import TimeLeft
 from online_analysis.icd import Icd
 
 COUNTS = {"pages": 1234, "relevant": 617, "objects": 56_789, "application:phpBB": 900, "application:unknown": 334}
@@ -31,6 +32,7 @@ class Crawl:
     number: int = 1
     pause: str = ""
     activity: Activity | None = None
+    time_left: TimeLeft = field(default_factory=lambda: TimeLeft(waiting=700, limit=100))
 
 
 def crawl(title: str = "Floods", counts: Mapping[str, float] = COUNTS, **limits: str) -> Any:
@@ -116,26 +118,6 @@ def test_a_pause_is_shown_before_all_else() -> None:
 def test_before_the_first_page_there_is_nothing_to_divide_by() -> None:
     facts = facts_of(crawl(counts={}, pages="10"), 0.0)
     assert (facts["pages"], facts["relevant pages"], facts["applications"]) == ("0 (0.0 a second)", "-", "-")
-    assert facts["time left"] == "-"
-
-
-@pytest.mark.parametrize(
-    ("limits", "rate", "left"),
-    [
-        ({}, 10.0, "0:07:12 for the pages that wait by now; there is no limit"),
-        ({}, 0.0, "-"),
-        ({"time": "10 min"}, 0.0, "0:08:20 at most"),
-        ({"time": "50 s"}, 1.0, "0:00:00 at most"),
-        ({"pages": "1234"}, 1.0, "0:00:00 at most"),
-        ({"pages": "1000"}, 1.0, "0:00:00 at most"),
-        ({"pages": "2234", "time": "10 min"}, 10.0, "0:01:40 at most"),
-        ({"bytes": "2 MB"}, 1.0, "0:01:40 at most"),
-        ({"bytes": "1 MB"}, 0.0, "0:00:00 at most"),
-        ({"pages": str(10**15)}, 0.01, "115740 days, 17:46:40 at most"),
-    ],
-)
-def test_the_time_left_is_that_of_the_first_limit(limits: dict[str, str], rate: float, left: str) -> None:
-    assert time_left(crawl(counts={**COUNTS, "bytes": 1_000_000}, **limits), rate) == left
 
 
 def test_the_rate_is_that_of_the_last_seconds() -> None:
@@ -164,7 +146,7 @@ def test_plain_lines_come_at_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[0] == (
         "pages: 1,234 (0.0 a second); relevant pages: 617 (50%); web objects: 56,789; "
         "applications: phpBB 900, unknown 334; images, styles and other files: 0; received: 0.0 MB; failures: none; "
-        "pages waiting: 4,321; time so far: 0:01:40; time left: -"
+        "pages waiting: 4,321; time so far: 0:01:40; time left: 0:01:40 at most"
     )
 
 

@@ -103,3 +103,17 @@ def test_versions_of_a_table_tell_which_rows_changed(tmp_path: Path) -> None:
     assert (last["added"], last["removed"]) == ([{"id": "3", "level": "7"}], [{"id": "2", "level": "7"}])
     ended = CliRunner().invoke(app, ["statements", str(tmp_path), url, "--at", "2026-02-15"])
     assert list(map(json.loads, ended.stdout.splitlines())) == first["added"]
+
+
+def test_cells_stand_in_the_order_of_the_columns_of_each_version(tmp_path: Path) -> None:
+    url = "http://data.test/gauges.csv"
+    bodies = ["station,id,level\nOste,1,5\nElbe,2,7\n", "level,station,id\n6,Oste,1\n7,Elbe,2\n"]
+    days = [f"2026-0{month}-01T00:00:00Z" for month in (1, 2)]
+    dated = [Dated(url, day, body, fields={"Content-Type": "text/csv"}) for day, body in zip(days, bodies, strict=True)]
+    write_archive(tmp_path / "a.warc.gz", dated)
+    ended = CliRunner().invoke(app, ["statements", str(tmp_path), url])
+    first, last = map(json.loads, ended.stdout.splitlines())
+    assert [list(each) for each in first["added"]] == [["station", "id", "level"]] * 2
+    assert [list(each) for each in last["changed"][0].values()] == [["level", "station", "id"]] * 2
+    ended = CliRunner().invoke(app, ["statements", str(tmp_path), url, "--at", "2026-01-15"])
+    assert ended.stdout.splitlines()[0] == '{"station": "Oste", "id": "1", "level": "5"}'

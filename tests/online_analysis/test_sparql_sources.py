@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from online_analysis.icd import SparqlSource
+from online_analysis.icd.source_fields import KeyedQuery, QueryPage
 
 ENDPOINT = "https://data.test/sparql?default-graph-uri=http%3A%2F%2Fg.test%2F"
 QUERY = "# Works\nPREFIX dct: <http://purl.org/dc/terms/>\nSELECT ?s { ?s dct:title ?t } ORDER BY ?s # by IRI"
@@ -11,13 +12,15 @@ QUERY = "# Works\nPREFIX dct: <http://purl.org/dc/terms/>\nSELECT ?s { ?s dct:ti
 
 def test_pages_of_a_query_are_known_by_their_urls() -> None:
     source = SparqlSource(endpoint=ENDPOINT, query=QUERY, rows=20)
-    assert source.url(40).startswith(f"{ENDPOINT}&query=%23%20Works%0APREFIX")
-    assert source.url(40).endswith("%0ALIMIT%2020%20OFFSET%2040")
-    assert [source.offset(source.url(each)) for each in (0, 20, 123)] == [0, 20, 123]
+    third = source.url(QueryPage(40, 40))
+    assert third.startswith(f"{ENDPOINT}&query=%23%20Works%0APREFIX")
+    assert third.endswith("%0ALIMIT%2020%20OFFSET%2040")
+    pages = [QueryPage(each, each) for each in (0, 20, 123)]
+    assert [source.page(source.url(each)) for each in pages] == pages
     other = SparqlSource(endpoint="https://other.test/sparql", query=QUERY, rows=20)
-    assert source.offset(other.url()) is None
-    assert source.offset(SparqlSource(endpoint=ENDPOINT, rows=20).url()) is None
-    assert source.offset("https://data.test/sparql?query=SELECT") is None
+    assert source.page(other.url()) is None
+    assert source.page(SparqlSource(endpoint=ENDPOINT, rows=20).url()) is None
+    assert source.page("https://data.test/sparql?query=SELECT") is None
 
 
 @pytest.mark.parametrize(
@@ -42,3 +45,35 @@ def test_a_query_may_use_prefixes_that_its_endpoint_declares() -> None:
         "SELECT ?x (COUNT(?y) AS ?n) { ?x wdt:P31 wd:Q5 . SERVICE wikibase:label { ?x ?y ?z } } GROUP BY ?x ORDER BY ?x"
     )
     assert SparqlSource(endpoint="https://data.test/sparql", query=text).query == text
+
+
+@pytest.mark.parametrize(
+    ("query", "variable"),
+    [
+        ("SELECT ?s ?t { ?s ?p ?t } ORDER BY ?s ?t", "s"),
+        ("SELECT DISTINCT $s WHERE { $s ?p 'a}b' . # } x\n $s a <http://x/#y> } # c\nORDER BY ASC($s) DESC(?t)", "s"),
+        ("SELECT * { ?s ?p ?o . OPTIONAL { ?s a ?c } } ORDER BY ?s", "s"),
+        ("SELECT ?s { ?s ?p ?o . FILTER EXISTS { ?s a ?c } } ORDER BY ?s ?o", "s"),
+        ("SELECT (STR(?a) AS ?s) { ?a ?p ?o } ORDER BY ?s", ""),
+        ("SELECT ?s (COUNT(?o) AS ?n) { ?s ?p ?o } GROUP BY ?s ORDER BY ?s", ""),
+        ("SELECT ?t { ?s ?p ?t } ORDER BY ?s", ""),
+        ("SELECT ?s { ?s ?p ?o } ORDER BY DESC(?s)", ""),
+        ("SELECT ?s { ?s ?p ?o } ORDER BY STR(?s)", ""),
+        ("SELECT ?s { SELECT ?s { ?s ?p ?o } } ORDER BY ?s", ""),
+        ("CONSTRUCT { ?s a ?o } WHERE { ?s ?p ?o } ORDER BY ?s", ""),
+        ("CONSTRUCT WHERE { ?s ?p ?o } ORDER BY ?s", ""),
+    ],
+)
+def test_queries_whose_rows_can_be_had_by_keys_are_recognised(query: str, variable: str) -> None:
+    found = KeyedQuery.of(query, 20)
+    assert (found.variable if found is not None else "") == variable
+
+
+def test_pages_by_keys_are_known_by_their_urls() -> None:
+    source = SparqlSource(endpoint=ENDPOINT, query=QUERY, rows=20)
+    page = source.behind_key("http://a.test/\u00fc?x=1&y#z", 12_000, 3)
+    assert page is not None
+    assert source.page(source.url(page)) == page
+    assert source.behind_key('http://a.test/"} DROP ALL', 12_000, 3) is None
+    assert source.behind_key("http://a.test/" + "x" * 4_000, 12_000, 3) is None
+    assert source.page(source.url(page).replace("behind", "before")) is None

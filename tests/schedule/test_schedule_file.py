@@ -7,6 +7,7 @@ import pytest
 
 from aahcrawler.schedule.schedule_check import check_schedule
 from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.units_file import Units
 from online_analysis.icd import IcdError
 
 ICD = "id: {id}\ncontact: test@example.org\nseeds: [http://site.test/]\ntopic: {{keywords: [harbour]}}\n"
@@ -80,3 +81,20 @@ tell:
     assert "d.yaml" in said
     assert "tell.webhook.secret: is in the variable HOOK_SECRET, which is not set here" in said
     assert "tell.command[0]: is no program of this machine" in said
+
+
+@pytest.mark.parametrize(("kind", "asked"), [(Schedule, "a schedule"), (Units, "a list of units")])
+def test_files_beside_one_another_are_read_the_same_way(
+    tmp_path: Path, kind: type[Schedule] | type[Units], asked: str
+) -> None:
+    def said(path: Path) -> str:
+        with pytest.raises(IcdError) as raised:
+            kind.load(path)
+        return str(raised.value)
+
+    assert said(tmp_path).startswith(f"{tmp_path}:1: cannot be read (Is a directory); ")
+    assert "cannot be read (No such file" in said(tmp_path / "none")
+    file = tmp_path / "file.yaml"
+    for content, told in ((b"", f"1: is empty; write {asked}"), (b"a: [", "is no YAML"), (b"zzz: 1\n", "1: zzz: ")):
+        file.write_bytes(content)
+        assert told in said(file)

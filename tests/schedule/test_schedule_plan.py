@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from aahcrawler.cli import app
 from aahcrawler.layout import CHANGES, DEMAND
 from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.revisits.crawl_time import AROUND
 from aahcrawler.revisits.visit_budget import PRICES, Objective
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import CrawlFolders
@@ -19,7 +20,6 @@ from aahcrawler.schedule.page_rhythms import Demand, due_pages
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.schedule_plan import (
-    AROUND,
     expected_seconds,
     fitting_pages,
     fitting_rhythm,
@@ -73,8 +73,11 @@ def test_visits_wait_for_one_another_and_those_that_are_too_long_are_told(log: V
     assert all(each.fits and each.begins_at == each.due_at for each in at_ease.visits)
     printed = StringIO()
     write_plan(plan, {}, printed)
-    row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00"
-    assert row in printed.getvalue().splitlines()
+    row = "a\t2026-03-02 14:00\t2026-03-02 14:40\t2026-03-02 15:20\t40.0\tno: due again at 2026-03-02 15:00\t"
+    why = "every 1 h; for 2 due moments that have passed; as soon as another crawl ends: at most 1 at once"
+    head, first, *_ = rows = printed.getvalue().splitlines()
+    assert row + why in rows
+    assert (head.split("\t")[-1], first.split("\t")[-1]) == ("why then", "every 1 h")
 
 
 def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
@@ -88,10 +91,12 @@ def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
 
     head, a, b, busy = printed(a=None, b=None)
     assert head.startswith("crawl\t")
-    assert a.startswith("a: 31 visits; the first is due at 2026-03-02 12:00:00; nobody knows")
+    assert a.startswith("a: 31 visits; the first is due at 2026-03-02 12:00:00 (every 2 min); nobody knows")
     assert b.startswith("b: 2 visits; ")
     assert "2 crawls at once, busy ?; of 33 nobody knows" in busy
-    assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes" in printed(a=30.0, b=None)
+    assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes\tevery 2 min" in printed(
+        a=30.0, b=None
+    )
 
 
 def test_names_that_nobody_knows_are_refused_and_a_paused_crawl_has_no_next_visit(tmp_path: Path) -> None:
@@ -254,3 +259,49 @@ def test_a_log_that_is_damaged_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.sqlite").write_bytes(b"no log at all, but long enough to be taken for a file of another kind")
     with pytest.raises(LogError, match="put back a copy of it, or move it away"):
         VisitLog(tmp_path / "x.sqlite")
+
+
+def test_a_file_that_is_broken_is_a_row_that_says_where_and_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.yaml"
+    file.write_bytes(b"crawls: {a: {definition: a.yaml, every: 10 min}}")
+    (tmp_path / "a.yaml").write_text(ICD.format("a"), "utf-8")
+
+    def said() -> tuple[int, list[list[str]], str]:
+        ended = CliRunner().invoke(app, ["schedule", "list", "--file", str(file)])
+        return ended.exit_code, [line.split("\t") for line in ended.stdout.splitlines()], ended.output
+
+    with VisitLog.opened(tmp_path / "schedule.sqlite") as log:
+        log.added_at({"a": 1}, START)
+        visited(log, "a", START, 3, 1)
+    code, (_, row, *_), _ = said()
+    assert (code, row[4], row[5]) == (0, "2026-03-02 12:00:00", "ended")
+    units = tmp_path / "schedule-units.yaml"
+    units.write_bytes(b"name: north\nunits: {south: {url: https://s.test}}")
+    code, (_, of_units, of_crawl, *_), output = said()
+    assert (code, of_units[:2], of_crawl[:2]) == (2, ["schedule-units.yaml", "has mistakes"], ["a", "unknown"])
+    assert f"{units}:1: lacks this unit; add `north`" in output
+    file.write_bytes(b"crawls: [")
+    code, (_, of_file, of_crawl, *_), output = said()
+    assert (code, of_file[:2], of_crawl[0]) == (2, ["schedule.yaml", "has mistakes"], "a")
+    assert of_crawl[5:7] == ["ended", "9"]
+    assert f"{file}:2: is no YAML" in output
+    units.unlink()
+    file.write_bytes(b"crawls: {a: {definition: a.yaml, every: 10 min}}")
+    (tmp_path / "schedule.sqlite").write_bytes(b"no database" * 999)
+    code, (_, of_log, *_), output = said()
+    assert (code, of_log[0]) == (2, "schedule.sqlite")
+    assert "put back a copy of it" in output
+
+
+def test_visits_less_than_an_hour_apart_are_told_by_the_second(log: VisitLog) -> None:
+    for minutes in (0, 61):
+        visited(log, "a", START + timedelta(minutes=minutes), 3, 2)
+
+    def begun() -> list[str]:
+        out = StringIO()
+        write_visits(visit_rows(log, "a", 9), out)
+        return [line.split("\t")[4] for line in out.getvalue().splitlines()[1:]]
+
+    assert begun() == ["2026-03-02 13:01", "2026-03-02 12:00"]
+    visited(log, "a", START + timedelta(minutes=70, seconds=7), 3, 2)
+    assert begun()[0] == "2026-03-02 13:10:07"

@@ -128,6 +128,7 @@ def test_every_crawl_has_two_units_that_take_turns_and_one_that_dies_is_replaced
     installations["south"].ending.close()
     lost = {name for name, each in turns.items() if "south" in each}
     taken: set[str] = set()
+    logs = {unit: VisitLog(installations[unit].file.with_suffix(".sqlite")) for unit in ("north", "west")}
     for unit in ("north", "west"):
         folders = CrawlFolders(installations[unit].place)
         watch = UnitWatch(tmp_path / f"{unit}.json", folders)
@@ -138,7 +139,7 @@ def test_every_crawl_has_two_units_that_take_turns_and_one_that_dies_is_replaced
             now = NOW + timedelta(minutes=minutes)
             watch.ask(now)
             watch.wait()
-            told += watch.take(crawls) or ()
+            told += watch.take(crawls, logs[unit]) or ()
             assert bool(told) == (minutes > 60), "an hour of silence is waited for"
         assert watch.sharing is not None
         (why, names), *_ = watch.sharing.taken_over(crawls.items()).items()
@@ -155,6 +156,44 @@ def test_every_crawl_has_two_units_that_take_turns_and_one_that_dies_is_replaced
         for name in names:
             assert watch.rhythm(name, crawls[name]).interval(Past(NOW)) == 6 * HOUR
     assert taken == lost
+
+
+def test_visits_that_two_units_made_while_they_did_not_hear_each_other_are_named(
+    installations: dict[str, Installation],
+) -> None:
+    north, south = installations["north"], installations["south"]
+    units = north.know({"north": north, "south": south})
+    south.visit("crawl3", NOW - 2 * HOUR + timedelta(minutes=3))
+    south.visit("crawl4", NOW - 20 * HOUR)
+    for name in ("crawl3", "crawl4"):
+        north.visit(name, NOW - 2 * HOUR)
+    silent = Heard(units={"south": HeardUnit(asked_at=NOW, failing_since=NOW - 5 * HOUR)})
+    assert heard_from(units, Heard(), NOW).units["south"].unheard == ()
+    silent.save(north.place / "schedule-units.json")
+    watch = UnitWatch(north.place / "schedule-units.json", CrawlFolders(north.place))
+    watch.follow(units)
+    watch.ask(NOW + HOUR)
+    watch.wait()
+    with VisitLog.opened(north.file.with_suffix(".sqlite")) as log:
+        told = list(watch.take(north.schedule.crawls, log) or ())
+        assert watch.sharing is not None
+        assert [each.name for each in watch.sharing.heard.units["south"].unheard] == ["crawl3"]
+        assert watch.sharing.made_twice(log, north.schedule.crawls) == {"crawl3": 1}
+    assert told[-1].startswith("visits that another unit made as well while it could not be heard: crawl3 (1); ")
+    said = "south made it as well, at 2026-03-02 10:03:00 UTC, while it could not be heard"
+
+    def output(*arguments: str) -> str:
+        return CliRunner().invoke(app, ["schedule", *arguments, "--file", str(north.file)]).output
+
+    assert f"visit 1 of crawl3: {said}" in output("log")
+    assert output("log").count("as well") == 1
+    assert f"crawl3: its last visit: {said}" in output("list")
+    assert json.loads(output("log", "crawl3", "--json"))[0]["beside"] == said
+    # Others do not count it again when it is told once more.
+    watch.ask(NOW + 2 * HOUR)
+    watch.wait()
+    with VisitLog.opened(north.file.with_suffix(".sqlite")) as log:
+        assert not list(watch.take(north.schedule.crawls, log) or ())
 
 
 def no_past() -> Any:
@@ -196,12 +235,13 @@ def test_a_unit_that_answers_and_has_no_run_is_replaced_until_somebody_runs_it(
     watch = UnitWatch(tmp_path / "heard.json", CrawlFolders(north.place))
     watch.follow(north.know({"north": north, "south": south}))
     crawls, told = north.schedule.crawls, list[str]()
+    log = VisitLog(north.file.with_suffix(".sqlite"))
 
     def hear(*minutes: int) -> None:
         for minute in minutes:
             watch.ask(NOW + timedelta(minutes=minute))
             watch.wait()
-            told.extend(watch.take(crawls, {"crawl1"}) or ())
+            told.extend(watch.take(crawls, log, {"crawl1"}) or ())
 
     hear(0)
     south.run.release()

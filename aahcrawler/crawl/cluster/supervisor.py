@@ -15,8 +15,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
+from threading import Thread
 from typing import IO
 
 from rich.console import Console
@@ -58,6 +60,8 @@ from aahcrawler.frontier.redis.registry import Server, connected
 from aahcrawler.frontier.registry import CrawlState, Doing, Registered, RegistryError
 from aahcrawler.frontier.server.binary import REDIS_URL
 from aahcrawler.frontier.server.file_mending import Damage, damages
+from aahcrawler.revisits.time_left import CrawlCourse, TimeLeft, pause_after
+from aahcrawler.schedule.child_crawls import CrawlTold
 from aahcrawler.segments import SegmentError
 from aahcrawler.sources.local_archives import damaged
 from knowledge_base.file_selection import folders_for
@@ -89,6 +93,7 @@ class Overview:
     frontier_damage: Sequence[Damage] = ()
     knowledge: KnowledgeUsed | None = None
     root: Path = Path()
+    course: CrawlCourse = field(default_factory=CrawlCourse)
     activity: Activity | None = None
     """What the workers do, as their last signs of life tell; None before the first one."""
 
@@ -101,6 +106,11 @@ class Overview:
     def seconds(self) -> float:
         """Seconds of crawling."""
         return self.stats["seconds"]
+
+    @property
+    def time_left(self) -> TimeLeft:
+        """How long it still takes, as it was estimated some seconds ago."""
+        return self.course.left(self.seconds)
 
 
 @dataclass(slots=True)
@@ -151,17 +161,26 @@ class Supervisor:
     """The workers of one crawl, and what they have in common."""
 
     def __init__(
-        self, file: Path, workers: int, folder: CrawlFolder, view: Overview, servers: tuple[FrontierConnection, Server]
+        self,
+        file: Path,
+        workers: int,
+        folder: CrawlFolder,
+        view: Overview,
+        servers: tuple[FrontierConnection, Server],
+        last: tuple[int, float] = (0, 0.0),
     ):
+        """``last`` is the number of the crawl before this one in the folder, and how many seconds that took."""
         self.folder = folder
         self.view = view
         self.failure = ""
         self._file = file
         self._wanted = workers
+        self._last = last
         self._connection, self._server = servers
         self._workers: list[_Worker] = []
         self._replaced = 0
         self._stopping = False
+        self._looks_again_at = 0.0
 
     @classmethod
     def opened(
@@ -184,12 +203,13 @@ class Supervisor:
         stats, counts = Stats(connection.frontier.stats()), connection.frontier.counts()
         view = Overview(icd, registered.number, registered.begun_at, stats, counts, delivery)
         view.frontier_damage, view.root = damages(folder.frontier), folder.root
+        former = CrawlTold.of(folder.root)
         view.knowledge = KnowledgeUsed.of(folders)
         folder.write_summary(summary(view, "running"))
         folder.note_start(file, workers)
         folder.lock.unlock()
         logger.info("crawl %d %s by %d workers", view.number, folder.run.start, workers)
-        return cls(file, workers, folder, view, (connection, server))
+        return cls(file, workers, folder, view, (connection, server), (former.crawl, former.seconds))
 
     def stop(self) -> None:
         """Have the workers leave in good order."""
@@ -200,6 +220,8 @@ class Supervisor:
     def run(self, show: Show) -> int:
         """Run workers until the crawl ends or is stopped, and return an exit code."""
         self._workers = [self._started() for _ in range(self._wanted)]
+        recall = partial(self.view.course.recall, self.folder.root, self.view.number, self._last)
+        Thread(target=recall, daemon=True, name="former crawls").start()
         saved = time.monotonic()
         while self._workers:
             time.sleep(TICK)
@@ -230,6 +252,7 @@ class Supervisor:
             if leads and not view.pause and not self._stopping:
                 frontier.count({"seconds": TICK})
             view.stats, view.counts = Stats(frontier.stats()), frontier.counts()
+            self._estimate()
             doing = [each.doing[view.icd.id] for each in self._server.presence.workers() if view.icd.id in each.doing]
             view.activity = together([activity_of(each, time.time()) for each in doing])
             view.pause = common_pause(doing)
@@ -238,6 +261,17 @@ class Supervisor:
             frontier.close()
             with suppress(FrontierUnavailableError):
                 self._connection.revive()
+
+    def _estimate(self) -> None:
+        """Estimate how long the crawl still takes, where it is time to do so again."""
+        began = time.monotonic()
+        if began < self._looks_again_at:
+            return
+        view = self.view
+        used = {name: view.stats[name] for name in ("seconds", "pages", "bytes")}
+        queues = self._connection.frontier.queue_counts()
+        self._looks_again_at = began + pause_after(time.monotonic() - began)
+        view.course.look(view.icd.limits, used, queues)
 
     def _reap(self) -> None:
         """Reap workers that have ended, and replace those that died."""

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,9 +20,10 @@ from aahcrawler.crawl.reporting.live_display import Activity
 from aahcrawler.crawl.reporting.summary import recounted, summary
 from aahcrawler.crawl.stats.collector import BEGUN, SharedStats, Stats
 from aahcrawler.fingerprint import KnowledgeUsed
-from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind, Lease, State
+from aahcrawler.frontier.protocol import Counts, FrontierUnavailableError, Kind, Lease, QueueCounts, State
 from aahcrawler.frontier.server.file_mending import Damage, damages
 from aahcrawler.page import Headers
+from aahcrawler.revisits.time_left import CrawlCourse, TimeLeft, pause_after
 from aahcrawler.segments import SegmentError
 from aahcrawler.sources.local_archives import damaged
 from online_analysis.aggregation import BudgetLeft
@@ -190,11 +192,15 @@ class WorkerRole:
 
 @dataclass(frozen=True, slots=True)
 class Reporting:
-    """The parts that only reports of a crawl need: how it was started, in words, its exports and knowledge base."""
+    """The parts that only reports of a crawl need: how it was started, in words, its exports and knowledge base.
+
+    ``last`` is the number of the crawl before it in its folder, and how many seconds that took.
+    """
 
     started_as: str = ""
     peer_export: PeerExport | None = None
     knowledge: Callable[[], KnowledgeUsed | None] = lambda: None
+    last: tuple[int, float] = (0, 0.0)
 
 
 class Lifecycle:
@@ -231,6 +237,7 @@ class Lifecycle:
         self._watching: asyncio.Task[None] | None = None
         self._unsaved_seconds = 0.0
         self._is_concluded = False
+        self._course = CrawlCourse()
         stores.disk_space.changed.append(self._show_pause)
         fetching.proxy_outage.changed.append(self._show_pause)
 
@@ -291,6 +298,11 @@ class Lifecycle:
     def seconds(self) -> float:
         """Seconds of crawling, those before a restart included."""
         return self.stats["seconds"] + self._unsaved_seconds
+
+    @property
+    def time_left(self) -> TimeLeft:
+        """How long it still takes, as it was estimated some seconds ago."""
+        return self._course.left(self.seconds)
 
     # Limits
 
@@ -355,7 +367,14 @@ class Lifecycle:
         self._writer.server_outage.changed.append(show_outage)
         self._watching = asyncio.create_task(self._watch())
         self._fetching.renewer.start()
-        all_beside = (tick, self._keep_saved, self._follow_frontier, self._writer.disk_space.watch, *background)
+        all_beside = (
+            tick,
+            self._keep_saved,
+            self._follow_frontier,
+            self._follow_course,
+            self._writer.disk_space.watch,
+            *background,
+        )
         tasks = [asyncio.create_task(work()) for work in all_beside]
         try:
             yield
@@ -394,6 +413,31 @@ class Lifecycle:
                 await self._exchange()
         except FrontierUnavailableError as error:
             self.fail(error)
+
+    async def _follow_course(self) -> None:
+        """Estimate again and again how long the crawl still takes, where this process tells of it."""
+        scope, is_recalled = self._context.now.scope, False
+        try:
+            while True:
+                pause = TICK
+                if self.role.keeps:
+                    if not is_recalled:
+                        root, is_recalled = self._stores.folder.root, True
+                        await asyncio.to_thread(
+                            self._course.recall, root, self.number, self._reporting.last, scope.resting
+                        )
+                    used = {"seconds": self.seconds, "pages": self.stats["pages"], "bytes": self.stats["bytes"]}
+                    queues, took = await self._writer.call(self._counted_queues)
+                    await asyncio.to_thread(self._course.look, self.icd.limits, used, queues)
+                    pause = pause_after(took)
+                await asyncio.sleep(pause)
+        except FrontierUnavailableError as error:
+            self.fail(error)
+
+    def _counted_queues(self) -> tuple[Mapping[str, QueueCounts], float]:
+        """Count the pages of all queues; return with them how many seconds that took."""
+        began = monotonic()
+        return self._stores.frontier.queue_counts(), monotonic() - began
 
     async def _exchange(self) -> None:
         """Put the time that has passed into the frontier, and take over its counts, and what others have added."""

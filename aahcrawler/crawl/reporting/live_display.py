@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import islice
 from math import ceil, inf
 from typing import Protocol
@@ -17,6 +16,7 @@ from rich.text import Text
 from aahcrawler.crawl.reporting.summary import Countable
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.frontier.protocol import State
+from aahcrawler.revisits.time_left import duration
 from aahcrawler.seeds import counted_in_words
 
 MAX_SITES = 4
@@ -79,8 +79,6 @@ LINE_EVERY = 5.0
 """Seconds between two plain lines."""
 MAX_REASONS = 4
 """Reasons of errors that are named."""
-LONGEST = 1e10
-"""Seconds, three hundred years, beyond which no time is told."""
 
 
 class Rate:
@@ -149,7 +147,7 @@ def _table(job: DisplayedCrawl, rate: Rate) -> Table:
 
 
 def facts_of(job: DisplayedCrawl, pages_per_second: float) -> dict[str, str]:
-    """Return what is worth showing, by name: counts, rates, and the time left by the limits."""
+    """Return what is worth showing, by name: counts, rates, and the time left."""
     stats, counts = job.stats, job.counts
     pages = int(stats["pages"])
     relevant = f"{int(stats['relevant']):,} ({stats['relevant'] / pages:.0%})" if pages else "-"
@@ -168,8 +166,8 @@ def facts_of(job: DisplayedCrawl, pages_per_second: float) -> dict[str, str]:
         "failures": failures(stats),
         **adapted(stats),
         "pages waiting": f"{counts.pages.get(State.QUEUED, 0):,}",
-        "time so far": _duration(job.seconds),
-        "time left": time_left(job, pages_per_second),
+        "time so far": duration(job.seconds),
+        "time left": str(job.time_left),
         **({"to deliver": f"{job.delivery.progress.waiting:,} files"} if job.delivery else {}),
     }
 
@@ -221,28 +219,3 @@ def adapted(stats: Stats) -> dict[str, str]:
         **({"failed actions": f"{int(failed):,}{all_the_same}"} if failed else {}),
         **({"learned actions": f"{len(learned)} on {sum(learned.values()):,} pages"} if learned else {}),
     }
-
-
-def time_left(job: DisplayedCrawl, pages_per_second: float) -> str:
-    """Return when the first of the limits will be reached at the present rate, or what is queued be fetched.
-
-    ``-`` while nothing can be said.
-    """
-    limits, stats = job.icd.limits, job.stats
-    guesses = []
-    if limits.time:
-        guesses.append(limits.time.total_seconds() - job.seconds)
-    if limits.pages and pages_per_second:
-        guesses.append((limits.pages - stats["pages"]) / pages_per_second)
-    if limits.bytes and stats["bytes"] and job.seconds:
-        guesses.append((limits.bytes - stats["bytes"]) / (stats["bytes"] / job.seconds))
-    if guesses:
-        return f"{_duration(min(guesses))} at most"
-    queued = job.counts.pages.get(State.QUEUED, 0)
-    if limits.pages or limits.bytes or not (pages_per_second and queued):
-        return "-"
-    return f"{_duration(queued / pages_per_second)} for the pages that wait by now; there is no limit"
-
-
-def _duration(seconds: float) -> str:
-    return str(timedelta(seconds=round(min(max(0.0, seconds), LONGEST))))

@@ -22,6 +22,7 @@ from aahcrawler.frontier.server.file_mending import Damage
 from aahcrawler.objects.counts import object_counts
 from aahcrawler.objects.reader import ReadError
 from aahcrawler.revisits.change_log import counted_changes
+from aahcrawler.revisits.time_left import TimeLeft
 from aahcrawler.scope import ExternalUrl, Scope, SourceRefusal
 from aahcrawler.seeds import SeedResult, Verdict, nothing_followed, seed_results
 from aahcrawler.segments import DamageError
@@ -68,6 +69,10 @@ class Countable(Protocol):
         """Every count."""
 
     @property
+    def time_left(self) -> TimeLeft:
+        """How long it still takes."""
+
+    @property
     def pause(self) -> str:
         """Why the crawl fetches nothing for now."""
 
@@ -93,7 +98,8 @@ def summary(job: Countable, state: str) -> dict[str, object]:
 
     ``crawl`` counts the crawls of this definition from 1. ``state`` is ``running``, ``paused``, ``stopped`` or
     ``finished``, and ``reason`` says why it pauses or ended; ``begun_at`` is when this crawl began, ``started_at`` when
-    this process opened it. ``seconds`` and all counts include what came before a restart. ``seeds`` tells what became
+    this process opened it. ``seconds`` and all counts include what came before a restart. ``time_left`` are the seconds
+    that it still takes (``TimeLeft``), while it runs and anything can be said. ``seeds`` tells what became
     of each seed, ``frontier`` counts URLs by state, ``delivery`` closed files at ``archive.target``, where there is
     one, and ``posts`` what became of what this process told another instance. ``addresses_not_judged`` names proxies
     that resolve names themselves, so that nobody has judged whether hosts behind them are on private networks.
@@ -116,6 +122,7 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         "relevant_at": job.icd.relevant_at,
         **({"knowledge_base": asdict(used)} if (used := job.knowledge) else {}),
         **job.stats.summary(),
+        **(_left(job) if state in ("running", "paused") else {}),
         **({"harvest_ratio": None} if job.icd.relevant_at is None else {}),
         "seeds": [described(each) for each in results(job)],
         "frontier": {**urls, "queues": job.counts.queues},
@@ -125,6 +132,11 @@ def summary(job: Countable, state: str) -> dict[str, object]:
         **({"delivery": asdict(job.delivery.progress)} if job.delivery else {}),
         **({"posts": asdict(job.peer_export.posts)} if job.peer_export else {}),
     }
+
+
+def _left(job: Countable) -> dict[str, object]:
+    left = job.time_left.model_dump(exclude_none=True)
+    return {"time_left": {name: round(seconds) for name, seconds in left.items()}} if left else {}
 
 
 MAX_LINES = 20
@@ -154,7 +166,8 @@ class Counted(Protocol):
 def results(crawl: Seeded) -> Sequence[SeedResult]:
     """Return what became of each seed of a crawl, in the order of the definition."""
     scope = Scope(crawl.icd)
-    canonical = {seed: scope.spelling.url(seed) or "" for seed in crawl.icd.seeds}
+    starts = {seed: seed for seed in crawl.icd.seeds} | crawl.icd.queries
+    canonical = {name: scope.spelling.url(url) or "" for name, url in starts.items()}
 
     def refusal(url: str) -> str | None:
         return scope.admit(ExternalUrl(url, queue_of(url)))

@@ -84,6 +84,12 @@ class AnswerRecord:
         return self.look.page or self.sent
 
     @property
+    def rows(self) -> int | None:
+        """How many rows or statements it has, None where it is no document of such."""
+        transcript = self.comparison.page.transcript
+        return None if transcript is None else transcript.entries
+
+    @property
     def annotations(self) -> Annotations:
         """What is archived with the answer: metadata of pages, files of objects, and sheets that lead somewhere.
 
@@ -244,7 +250,7 @@ class ResponseHandler:
         await asyncio.sleep(0)
         if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
-            discovered = self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
+            discovered = await self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
         record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
         await self._write(record)
         if is_last:
@@ -314,7 +320,7 @@ class ResponseHandler:
             stats.merge(await self._writer.hand_on(stated, found.metadata.objects))
             visit = replace(visit, changes=stated.changes)
         await self._steps.visit_noting.answered(visit)
-        stats.merge(await self._steps.seed_trail.answered(lease, record.page, found, record.discovered))
+        stats.merge(await self._steps.seed_trail.answered(lease, record.page, found, record.discovered, record.rows))
         logger.info("%s %d %s", lease.url, record.page.status, record.comparison.change or lease.kind)
 
     async def _end_with(self, record: AnswerRecord) -> None:

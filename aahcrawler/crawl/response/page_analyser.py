@@ -17,7 +17,7 @@ from aahcrawler.crawl.health.outages import is_local
 from aahcrawler.crawl.lease.lease_source import StoppedError
 from aahcrawler.crawl.response.trap_detection import TrapDetection
 from aahcrawler.crawl.stats.collector import Stats
-from aahcrawler.documents import DocumentReader, NotComparedError, is_data, is_document, rdf_alternates
+from aahcrawler.documents import DocumentReader, NotComparedError, Statements, is_data, is_document, rdf_alternates
 from aahcrawler.documents.statement_changes import statement_changes
 from aahcrawler.frontier.hops import Hop, ends_with
 from aahcrawler.frontier.protocol import Lease, Purpose
@@ -416,6 +416,10 @@ class Transcripts:
         stats.merge({"documents": 1, **cut})
         return replace(comparison, page=replace(page, transcript=transcript), unread=unread)
 
+    async def statements(self, page: Page) -> Statements:
+        """Return what a document says; raise ``NotComparedError`` as the reader does."""
+        return await asyncio.to_thread(self._reader.statements, page)
+
     async def compared(self, comparison: RecrawlComparison, recrawl: Recrawl) -> RecrawlComparison:
         """Return a comparison by what data say: in another order, format or spelling the same is no change.
 
@@ -429,7 +433,7 @@ class Transcripts:
         if not is_data(before):
             return comparison
         try:
-            now, then = [await asyncio.to_thread(self._reader.statements, each) for each in (page, before)]
+            now, then = [await self.statements(each) for each in (page, before)]
         except NotComparedError as error:
             logger.warning("%s: taken for changed, since its statements are not compared: %s", page.url, error)
             return replace(comparison, unread=f"its statements are not compared: {error}")

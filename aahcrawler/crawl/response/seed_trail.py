@@ -20,6 +20,7 @@ from aahcrawler.scope import Refusal, Spelling
 from aahcrawler.seeds import Verdict
 from aahcrawler.seeds.verdicts import ROBOTS, Trail, main_reason
 from online_analysis.document import Document
+from online_analysis.icd import SparqlSource
 
 logger = logging.getLogger(__name__)
 
@@ -37,9 +38,14 @@ class SeedTrail:
         self._stats = stats
 
     async def answered(
-        self, lease: Lease, page: Page, found: PageAnalysis | None, discovered: DiscoveredLinks
+        self,
+        lease: Lease,
+        page: Page,
+        found: PageAnalysis | None,
+        discovered: DiscoveredLinks,
+        rows: int | None = None,
     ) -> Mapping[str, float]:
-        """Return the notes on an answer."""
+        """Return the notes on an answer; ``rows`` is how many it has, None where it is no document of rows."""
         if not lease.is_page or found is None:
             return NOTHING
         counts: dict[str, float] = {}
@@ -47,7 +53,7 @@ class SeedTrail:
         if is_kept and self._context.now.scope.is_of_seeds(lease.queue):
             counts |= _on_site(lease, page, found, _followed(discovered))
         if self._is_of_seed(lease):
-            counts[await self._note(lease, page, found, discovered)] = 1
+            counts[await self._note(lease, page, found, discovered, rows)] = 1
         return counts
 
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
@@ -65,7 +71,11 @@ class SeedTrail:
         verdict = seeds.of_reason(reason) if is_told or page is None else await self._wall(page, Metadata())
         return {seeds.of_attempt(lease.url, verdict): 1}
 
-    async def _note(self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks) -> str:
+    async def _note(
+        self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks, rows: int | None
+    ) -> str:
+        if self._is_query(lease.url) and (verdict := _of_query(page, found, rows)) is not None:
+            return seeds.of_page(lease.url, verdict)
         target = next((link for link in found.metadata.links if link.type is LinkType.REDIRECT), None)
         if 300 <= page.status < 400 and page.status != 304 and not page.is_content:
             return self._redirect(lease, page, target, discovered)
@@ -104,10 +114,27 @@ class SeedTrail:
         if not lease.is_page:
             return False
         now = self._context.now
-        if lease.url in _canonical(now.scope.spelling, now.icd.seeds):
+        if lease.url in _canonical(now.scope.spelling, now.icd.seeds) or self._is_query(lease.url):
             return True
         hops = redirects_in_a_row(lease.path)
         return 0 < hops == len(lease.path) and Trail.of(self._stats.counts).leads_to(lease.url)
+
+    def _is_query(self, url: str) -> bool:
+        """Return whether a URL is the first page of a query to a SPARQL endpoint."""
+        now = self._context.now
+        return bool(now.icd.sources.sparql) and url in _first_pages(now.scope.spelling, now.icd.sources.sparql)
+
+
+_WRONG_QUERY = frozenset({400, 406, 413, 414, 415, 422})
+
+
+def _of_query(page: Page, found: PageAnalysis, rows: int | None) -> Verdict | None:
+    """Return what became of a query by its first page; None where that is as with other seeds."""
+    if page.status in _WRONG_QUERY:
+        return Verdict.QUERY_REFUSED
+    if not 200 <= page.status < 300 or found.document is None:
+        return None
+    return Verdict.NO_RESULTS if rows is None else Verdict.FETCHED if rows else Verdict.NO_ROWS
 
 
 def _followed(discovered: DiscoveredLinks) -> int:
@@ -142,3 +169,8 @@ def _has_text(document: Document) -> bool:
 @lru_cache(maxsize=8)
 def _canonical(spelling: Spelling, given: tuple[str, ...]) -> frozenset[str]:
     return frozenset(filter(None, map(spelling.url, given)))
+
+
+@lru_cache(maxsize=8)
+def _first_pages(spelling: Spelling, queries: tuple[SparqlSource, ...]) -> frozenset[str]:
+    return frozenset(filter(None, (spelling.url(each.url()) for each in queries)))

@@ -84,7 +84,7 @@ def build_request(
     url: str, asked: ConditionalRequest, context: CrawlContext, fetching: FetchControl, meta: Mapping[str, Any]
 ) -> Request:
     """Return the request of a URL with the context's headers and the conditions asked for, ``meta`` added."""
-    is_query = any(each.offset(url) is not None for each in context.icd.sources.sparql)
+    is_query = any(each.page(url) is not None for each in context.icd.sources.sparql)
     accept = {"Accept": ACCEPT_RESULTS} if is_query else {}
     return Request(
         url,

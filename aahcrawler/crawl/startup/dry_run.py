@@ -19,11 +19,12 @@ from aahcrawler import urls
 from aahcrawler.crawl.capture.recrawl import GONE
 from aahcrawler.crawl.core.page_reading import PageReading, WorkEndedError
 from aahcrawler.crawl.core.stores import CrawlContext, CurrentContext
-from aahcrawler.crawl.fetch.client_settings import notes, request_headers, wire_settings
+from aahcrawler.crawl.fetch.client_settings import ACCEPT_RESULTS, notes, request_headers, wire_settings
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError, SourcedCaptures, open_sources
 from aahcrawler.crawl.reload.knowledge_reload import LiveKnowledgeBase
 from aahcrawler.crawl.response.page_analyser import embedded_links, scored_page
 from aahcrawler.crawl.response.seed_trail import SeedTrail
+from aahcrawler.crawl.response.sparql_paging import said
 from aahcrawler.crawl.startup.factory import checked
 from aahcrawler.crawl.startup.reference_documents import Fetched, fetch_documents, reader
 from aahcrawler.crawl.startup.store_opening import SEED_SCORE, browser_notes
@@ -63,15 +64,18 @@ class DryReading:
         """End what reads documents."""
         self._documents.close()
 
+    async def read(self, page: Page) -> Page:
+        """Return an answer with its transcript, where it is a document that is to be understood."""
+        if page.transcript is None and self._context.icd.sources.documents and page.status < 300 and is_document(page):
+            return replace(page, transcript=await asyncio.to_thread(self._documents.read, page))
+        return page
+
     async def analysed(self, lease: Lease, page: Page) -> PageAnalysis:
         """Return what is understood of an answer; whatever a page may provoke, it is told and others are read."""
         if 300 <= page.status < 400 and not page.is_content:
             return PageAnalysis(analysis.of_redirect(lease, page))
         try:
-            if self._context.icd.sources.documents and page.status < 300 and is_document(page):
-                transcript = await asyncio.to_thread(self._documents.read, page)
-                page = replace(page, transcript=transcript)
-            return await self._understood(lease, page)
+            return await self._understood(lease, await self.read(page))
         except Exception as error:  # Of any kind: pages are hostile.
             return PageAnalysis(analysis.not_understood(lease, page, error), error=type(error).__name__)
 
@@ -252,10 +256,14 @@ class _Looked:
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """What has the pages of a definition: its sources, and the sites of today where it names them."""
+    """What has the pages of a definition: its sources, and the sites of today where it names them.
+
+    ``queries`` are the URLs of queries to SPARQL endpoints, which are asked for results.
+    """
 
     polite: PoliteClient
     sources: SourcedCaptures
+    queries: frozenset[str] = frozenset()
 
     async def page(self, url: str) -> tuple[Page, Memento | None]:
         """Return a page as the crawl would have it. Raise one of ``NotFetchedError``, and ``NotTakenError``."""
@@ -264,7 +272,7 @@ class _Asking:
             return taken
         self.sources.require_live(url)
         try:
-            page = await self.polite.page(url)
+            page = await self.polite.page(url, ACCEPT_RESULTS if url in self.queries else "")
         except WireError:
             taken = await self.sources.page(url, self.sources.others)
             if taken is None:
@@ -299,7 +307,7 @@ class DryRun:
         polite = PoliteClient(client, icd.politeness, Manners(request_headers(icd), icd.limits.page_bytes))
         choice = SnapshotChoice.of(icd, datetime.now(UTC))
         sources = open_sources(icd, spool, choice, self._context.scope.exclusions.covers)
-        asking = _Asking(polite, sources)
+        asking = _Asking(polite, sources, frozenset(map(self._canonical, icd.queries)))
         ends = time.monotonic() + self._all_seconds
         gate = asyncio.Semaphore(AT_ONCE)
 
@@ -318,7 +326,7 @@ class DryRun:
             await client.close()
 
     def _canonical(self, seed: str) -> str:
-        return self._context.scope.spelling.url(seed) or ""
+        return self._context.scope.spelling.url(self._context.icd.queries.get(seed, seed)) or ""
 
     async def _within(self, seed: str, asking: "_Asking", ends: float) -> TriedSeed:
         begun = time.monotonic()
@@ -363,9 +371,11 @@ class DryRun:
                 return _Looked(problem=str(error))
             if memento is None:
                 await self._look_for_ids(lease, page, asking.polite)
-            found = await self._reading.analysed(lease, page)
+            read = await self._reading.read(page)
+            rows = None if read.transcript is None else read.transcript.entries
+            found = await self._reading.analysed(lease, read)
             links = discover_links(lease, found.metadata, self._context.link_rules, wants_requisites=False)
-            stats.merge(await trail.answered(lease, page, found, links))
+            stats.merge(await trail.answered(lease, page, found, links, rows))
             target = links.redirect
             is_judged = Trail.of(stats.counts).end_of(first)[1] is not None
             if target is None or is_judged or target in met or len(met) > MAX_REDIRECTS:
@@ -390,9 +400,11 @@ class DryRun:
     def _described(self, result: SeedResult, looked: _Looked) -> TriedSeed:
         page, found = looked.page, looked.found
         detail = looked.problem or result.detail
+        if page is not None and page.status >= 400 and result.url in self._context.icd.queries:
+            detail = detail or said(page)
         if page is None or found is None:
             return TriedSeed(result.url, result.verdict, result.advice, detail, result.ended_at)
-        said = found.metadata
+        told = found.metadata
         pages = [offer for offer in looked.links.offers if offer.kind == "page" and offer.url != looked.links.redirect]
         return TriedSeed(
             result.url,
@@ -402,13 +414,13 @@ class DryRun:
             result.ended_at,
             status=page.status,
             media_type=page.media_type,
-            title=said.title,
-            language=said.language or "",
-            application=said.application or "",
-            level=said.level or "",
-            objects=dict(Counter(each.type for each in said.objects).most_common()),
-            score=said.score,
-            is_relevant=said.relevant,
+            title=told.title,
+            language=told.language or "",
+            application=told.application or "",
+            level=told.level or "",
+            objects=dict(Counter(each.type for each in told.objects).most_common()),
+            score=told.score,
+            is_relevant=told.relevant,
             followed=len(pages),
             avoided=_avoided(found, looked.links),
             best=tuple(_best(pages, looked.links)),

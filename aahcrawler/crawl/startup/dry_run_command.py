@@ -31,7 +31,7 @@ def try_seeds(
         typer.Option("--sample", metavar="N", min=1, max=2000, help="Take N captures out of its archives instead."),
     ] = None,
 ) -> None:
-    """Look at the first page of each seed as the crawl would, politely; nothing is archived.
+    """Look at the first page of each seed, and of each query to a SPARQL endpoint, politely; nothing is archived.
 
     With --sample, look each seed up in the archives that the definition names, take captures from there on, and show
     the most relevant ones, how many would be members, and what is missing.
@@ -57,8 +57,9 @@ def try_seeds(
         with exit_on_error(ArchiveFolderError):
             found = tell_sample(Sampling(opened.context, captures=sample), typer.echo, as_json=as_json)
         raise typer.Exit(0 if found.captures else 1)
-    wanted = tuple(seeds or opened.context.icd.seeds)
-    if missing := [seed for seed in wanted if seed not in opened.context.icd.seeds]:
+    known = *opened.context.icd.seeds, *opened.context.icd.queries
+    wanted = tuple(seeds or known)
+    if missing := [seed for seed in wanted if seed not in known]:
         typer.echo(f"{missing[0]}: is no seed of {icd}; write it as `aah icd check` reads it, or add it", err=True)
         raise typer.Exit(MISTAKE)
     tried: list[TriedSeed] = []

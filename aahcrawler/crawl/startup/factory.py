@@ -70,6 +70,7 @@ from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import DEMAND, LEARNED, REMOVING, RESTING
 from aahcrawler.objects.writer import ObjectWriter
 from aahcrawler.revisits.change_log import ChangeLog
+from aahcrawler.schedule.child_crawls import CrawlTold
 from aahcrawler.schedule.page_rhythms import PageRhythm, RestingPages, due_pages, series_by
 from aahcrawler.scope import Scope, Spelling
 from aahcrawler.scores import Lessons, ScoreLog
@@ -225,6 +226,7 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     What may be missing on this machine is found out before anything is queued.
     """
     begun, knowledge, credentials = datetime.now(UTC), sources.knowledge, read_credentials(icd)
+    former = CrawlTold.of(folder.root)
     _prepare(icd, folder, knowledge, credentials, opening)
     kept = _open_archive(icd, folder, opening, others)
     keep = partial(archive_exchange, kept.archive, kept.history, folder.run.number)
@@ -252,7 +254,8 @@ def _open(icd: Icd, folder: CrawlFolder, sources: Sources, opening: ExitStack, o
     context.traps.use(icd.traps)
     traps_file.recall(context.traps)
     policy = wire_settings(icd, folder.spool).addresses
-    reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used)
+    last = former.crawl, former.seconds
+    reporting = Reporting(_description(folder, known), peer_export(icd, policy), lambda: knowledge.used, last)
     job = assemble(context, stores, reporting, replace(others.options, credentials=credentials, sources=captures))
     captures.wait_by(job.fetching.wait_within_visit, job.fetching.ending)
     _log_start(icd, folder, reporting.started_as)

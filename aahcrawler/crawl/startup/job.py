@@ -104,6 +104,7 @@ def assemble(
     visits = Visits(writer, fetching, RequestRules(current, lifecycle, sessions, budgets), recorded)
     opened = partial(open_browser, stores.folder.spool, icd.browser.at_once)
     rereading = Rereading(current, writer, recrawl, analyser)
+    transcripts = Transcripts(current)
     steps = ResponseSteps(
         recrawl,
         trap_detection,
@@ -111,7 +112,7 @@ def assemble(
         AnnouncedFeeds(current),
         UrlLists(current, writer, reading),
         Listings(current, writer),
-        Transcripts(current),
+        transcripts,
         ranking,
         batch_scoring,
         SeedTrail(current, writer.stats, reading),
@@ -119,7 +120,7 @@ def assemble(
         budgets,
         SessionProbing(current, writer, fetching, sessions, reading),
         VisitNoting(writer, recrawl, reading),
-        SparqlPaging(current),
+        SparqlPaging(current, transcripts.statements),
         PageRendering(current, fetching, visits, recrawl, opened, reading),
         reporting.peer_export,
         rereading,

@@ -1,4 +1,4 @@
-"""The schedule: a calendar of what ran and what comes, each crawl's rhythm and next visit, and acts on them."""
+"""The schedule: a calendar of what ran and what comes, each crawl with its visits and its next one, and acts."""
 
 from typing import Annotated
 
@@ -32,6 +32,10 @@ def routes(site: Site) -> APIRouter:
         shown = desk.shown(text, after)
         more = address("schedule", text=text, after=after + ROWS) if after + ROWS < shown.total else ""
         return site.page(session, "schedule.html", shown=shown, units=desk.units(), text=text, more=more)
+
+    @router.get("/crawls/{name}")
+    def show_crawl(session: Reading, name: str) -> Response:
+        return site.page(session, "scheduled_crawl.html", shown=_desk(site).shown_entry(name))
 
     @router.post("/acts/{act}")
     def change(session: Operating, act: str, form: Sent) -> Response:

@@ -103,7 +103,7 @@ class SeedTrials:
             file = Path(folder.name) / f"{icd.id}.yaml"
             # Where the crawl would write is looked at for takedowns; a draft leads to no folder of this machine.
             file.write_text(edited(text, {"output": None}), "utf-8")
-            trial = _Trial(len(icd.seeds), self._begun(file), self._clock())
+            trial = _Trial(len(icd.starts), self._begun(file), self._clock())
             name = secrets.token_urlsafe(12)
             self._trials[name] = trial
         threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()

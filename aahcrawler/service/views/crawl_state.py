@@ -17,6 +17,7 @@ from aahcrawler.frontier.protocol import Counts, State
 from aahcrawler.frontier.registry import Worker
 from aahcrawler.layout import SUMMARY
 from aahcrawler.report.report_sections import Seed
+from aahcrawler.revisits.time_left import TimeLeft
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.web.problems import ProblemError, Shown
@@ -39,6 +40,7 @@ class Summary(BaseModel):
     updated_at: str = ""
     seeds: tuple[Seed, ...] = ()
     frontier: Mapping[str, int] = {}
+    time_left: TimeLeft = TimeLeft()
 
     def tallies(self) -> Mapping[str, float]:
         """Return its counts by the names that they have with the frontier: ``pages``, ``refused:login``."""
@@ -87,6 +89,20 @@ class RateView(Shown):
     bytes: float
 
 
+class TimeLeftView(Shown):
+    """The ``seconds`` that a crawl still takes, as it told some seconds ago, and their ``source`` in words.
+
+    They are the least of ``limit``, when the first limit is reached at the present rate, and of ``known``, until what
+    former crawls visited is fetched, or else ``waiting``, until the pages that wait by now are; null: nobody can tell.
+    """
+
+    seconds: float
+    source: str
+    waiting: float | None
+    known: float | None
+    limit: float | None
+
+
 class LimitView(Shown):
     """A limit of the definition, how much of it is used, and the share of it, from 0 to 1 or a little more."""
 
@@ -127,7 +143,8 @@ class CrawlStatus(Shown):
     moment; else they are those that the crawl said last. ``objects`` is None where web objects are not yet counted,
     as they are at the end; until then ``objects_on_pages`` counts each for all pages that show it. ``harvest_ratio``
     is the share of relevant pages, None without pages, and where the crawl has no subject. Rates are empty where it
-    does not run, or was not looked at before. ``is_import`` says that no crawl runs there: it holds imported archives.
+    does not run, or was not looked at before. ``time_left`` is null where it does not run, and where nothing can be
+    said. ``is_import`` says that no crawl runs there: it holds imported archives.
     """
 
     id: str
@@ -140,6 +157,7 @@ class CrawlStatus(Shown):
     begun_at: str = ""
     since: str = ""
     seconds: float = 0.0
+    time_left: TimeLeftView | None = None
     pages: Mapping[State, int] = {}
     requisites: Mapping[State, int] = {}
     queues: int = 0
@@ -225,6 +243,7 @@ class CrawlStates:
             begun_at=_begun(summary, tallies),
             since=(summary.started_at if state == "running" else summary.updated_at) if summary else "",
             seconds=round(tallies.get("seconds", 0.0), 1),
+            time_left=_time_left(summary, tallies) if state in ("running", "paused") else None,
             pages=look.counts.pages,
             requisites=look.counts.requisites,
             queues=look.counts.queues,
@@ -295,6 +314,16 @@ def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused
             "its process ended without a word, and what it did last is not yet counted; start it again, and it goes on",
         )
     return ("finished" if summary.state == "finished" else "stopped"), said
+
+
+def _time_left(summary: Summary | None, tallies: Mapping[str, float]) -> TimeLeftView | None:
+    """Return what a crawl said last of the time that it still takes, less what has passed since."""
+    if summary is None or summary.time_left.seconds is None:
+        return None
+    passed = tallies.get("seconds", 0.0) - summary.tallies().get("seconds", 0.0)
+    left = summary.time_left.after(passed)
+    told = {name: None if seconds is None else round(seconds, 1) for name, seconds in left}
+    return TimeLeftView(seconds=left.seconds or 0.0, source=left.source, **told)
 
 
 def _has_just_spoken(summary: Summary | None) -> bool:

@@ -9,12 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from aahcrawler.revisits.visit_budget import Objective
 from aahcrawler.schedule.child_crawls import CrawlFolders
-from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.schedule_plan import (
     FAULTY,
     Capacity,
     Plan,
+    PlannedVisit,
     RhythmOf,
     Upcoming,
     VisitRow,
@@ -22,19 +24,25 @@ from aahcrawler.schedule.schedule_plan import (
     planned,
     upcoming,
     visit_row,
+    visit_rows,
     whole_rhythm,
+    with_budget,
 )
 from aahcrawler.schedule.schedule_run import Place
 from aahcrawler.schedule.unit_client import HeldVersions, UnitClient, UnitError, asked_together
 from aahcrawler.schedule.unit_sharing import HeardUnit, Sharing, clients_of
 from aahcrawler.schedule.units_file import Units
-from aahcrawler.schedule.visit_log import ALL, LogError, Visit, VisitLog, Wish
+from aahcrawler.schedule.visit_log import ALL, LogError, Noticed, Visit, VisitLog, Wish
 from aahcrawler.service.web.problems import DAMAGED, NO_ENTRY, ProblemError, Shown
 from online_analysis.icd import IcdError
 
 DAYS: Final = 7
 """Days before today, and after it, that the calendar has."""
 ROWS: Final = 25
+TO_COME: Final = 10
+"""Visits to come that the page of a crawl has."""
+GONE: Final = "no longer in the schedule"
+"""The state of a crawl that the log alone knows."""
 MOST: Final = 200
 """Crawls, or visits, that one answer of the service has at most."""
 _VISITS: Final = 10_000
@@ -43,14 +51,17 @@ _VISITS: Final = 10_000
 
 @dataclass(slots=True)
 class Day:
-    """A day of the calendar, in UTC: visits that ended, by outcome, pages that were found new, changed or gone.
+    """A day of the calendar, in UTC: visits that ended, by outcome, and pages that they found new, changed and gone.
 
-    ``to_come`` are the visits that are planned, ``too_long`` those of them that do not fit before they are due again.
+    Of first crawls no page counts as new. ``to_come`` are the visits that are planned, ``too_long`` those of them that
+    do not fit before they are due again.
     """
 
     date: date
     outcomes: Counter[str] = field(default_factory=Counter)
-    changes: int = 0
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
     to_come: int = 0
     too_long: int = 0
 
@@ -69,6 +80,23 @@ class ShownSchedule:
     """What this unit visits of each crawl, in words; nothing where there are no others."""
 
 
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """A scheduled crawl: when it is due and why, its visits, those to come, its budget, and what people were told.
+
+    ``seconds`` is how long a visit takes, None where nobody knows; ``budget`` is in words, empty without one.
+    """
+
+    row: Upcoming
+    definition: str
+    part: str
+    seconds: float | None
+    budget: str
+    visits: Sequence[VisitRow]
+    to_come: Sequence[PlannedVisit]
+    notices: Sequence[Noticed]
+
+
 class FoundShown(Shown):
     """What the crawl of a visit found: its number, pages, how many of them changed for readers, and the cost."""
 
@@ -83,7 +111,10 @@ class FoundShown(Shown):
 
 
 class VisitShown(Shown):
-    """A visit of a scheduled crawl; ``due_at`` is None where somebody asked for it, ``failures`` are of attempts."""
+    """A visit of a scheduled crawl; ``due_at`` is None where somebody asked for it, ``failures`` are of attempts.
+
+    ``beside`` says which other unit made it as well while it could not be heard.
+    """
 
     number: int
     name: str
@@ -95,6 +126,7 @@ class VisitShown(Shown):
     failures: int
     found: FoundShown
     said: str
+    beside: str = ""
 
 
 class EntryShown(Shown):
@@ -229,7 +261,8 @@ class ScheduleDesk:
             until = at + timedelta(days=DAYS)
             plan = planned(schedule, log, seconds, at, until, most=_VISITS, rhythm_of=rhythm_of)
             named = [each for each in log.visits(ALL, _VISITS) if text.lower() in each.entry.lower()]
-            newest = [visit_row(log, each) for each in named[:ROWS]]
+            beside = Place.beside(sharing, log, schedule)
+            newest = [visit_row(log, each, beside) for each in named[:ROWS]]
             is_paused = ALL in log.paused()
         days = _days(at.date(), named, plan, text)
         some = [self._with_fault(schedule, each) for each in rows[after : after + ROWS]]
@@ -262,6 +295,34 @@ class ScheduleDesk:
                 if each.name == name:
                     return self._entry(schedule, log, each)
         raise _no_entry(name)
+
+    def shown_entry(self, name: str, now: datetime | None = None) -> ShownEntry:
+        """Return all of a crawl. Raise ``ProblemError`` where neither the schedule nor its log knows the name."""
+        at = now or datetime.now(UTC)
+        schedule, faults = self._sound()
+        sharing, rhythm_of = self._shared()
+        with self._log() as log:
+            if name not in (*schedule.crawls, *faults, *log.known_since()):
+                raise _no_entry(name)
+            entry = schedule.crawls.get(name)
+            only = {name: entry} if entry is not None else {}
+            known = {name: faults[name]} if name in faults else {}
+            beside = Place.beside(sharing, log, schedule)
+            own = schedule.model_copy(update={"crawls": only})
+            rows = upcoming(own, log, at, known, rhythm_of)
+            row = self._with_fault(schedule, rows[0]) if rows else Upcoming(name, "-", GONE, None, 0)
+            seconds = expected_seconds(log, name)
+            to_come: Sequence[PlannedVisit] = ()
+            if entry is not None and row.state not in ("paused", FAULTY):
+                plan = planned(
+                    own, log, {name: seconds}, at, at + timedelta(days=366), most=TO_COME, rhythm_of=rhythm_of
+                )
+                to_come = plan.visits
+            visits, notices = visit_rows(log, name, ROWS, beside), log.notices(name, ROWS)
+        part = sharing.in_words(name, entry) if sharing is not None and entry is not None else ""
+        budget = "" if entry is None else _budget(with_budget(schedule, self.folders, name))
+        definition = "" if entry is None else entry.definition
+        return ShownEntry(row, definition, part, seconds, budget, visits, to_come, notices)
 
     def capacity(self) -> CapacityShown:
         """Return what could still be visited a day by the plan of a week. Raise ``ProblemError``."""
@@ -298,7 +359,8 @@ class ScheduleDesk:
         with self._log() as log:
             if name not in (ALL, *log.known_since()) and name not in self._sound()[0].crawls:
                 raise _no_entry(name)
-            rows = [visit_row(log, each) for each in log.visits(name, most)]
+            beside = Place.beside(self._shared()[0], log, self._sound()[0])
+            rows = [visit_row(log, each, beside) for each in log.visits(name, most)]
         return VisitsPage(visits=tuple(VisitShown.model_validate(asdict(each)) for each in rows))
 
     def wish(self, kind: Wish, name: str) -> Wished:
@@ -375,6 +437,15 @@ def _versions(name: str, client: UnitClient, url: str, answer: tuple[HeldVersion
     return UnitVersions(unit=name, held=tuple(map(CrawlVersions.model_validate, held)))
 
 
+def _budget(entry: Entry) -> str:
+    """Return the budget of an entry in words; empty where it has none."""
+    pages = entry.pages
+    if pages is None or pages.budget is None:
+        return ""
+    aim = "the most changes found" if pages.objective is Objective.CHANGES else "freshness"
+    return f"{pages.budget:,.1f} downloads of known pages a day, for {aim}"
+
+
 def _no_entry(name: str) -> ProblemError:
     return ProblemError(NO_ENTRY, f"the schedule has no crawl {name or 'without a name'}")
 
@@ -385,7 +456,9 @@ def _days(today: date, visits: Iterable[Visit], plan: Plan, text: str) -> list[D
         day = days.get((each.ended_at or each.begun_at).date())
         if day is not None and each.outcome is not None:
             day.outcomes[each.outcome] += 1
-            day.changes += each.found.changed + each.found.gone + (each.found.new if each.found.crawl > 1 else 0)
+            day.new += each.found.new if each.found.crawl > 1 else 0
+            day.changed += each.found.changed
+            day.gone += each.found.gone
     for coming in plan.visits:
         day = days.get(coming.begins_at.date())
         if day is not None and text.lower() in coming.name.lower():
