@@ -179,7 +179,10 @@ def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
         typer.echo(f"note: {result.step}: fails on {objects}, left as they are and told in the log", err=True)
     if not result.is_left_out:
         said_of = f"{plural(done.annotations, 'annotation')} at {plural(result.captures, 'capture')}"
-        typer.echo(f"{crawl}: {result.step}: {said_of if result.captures else 'nothing new'}")
+        if result.standing is not None:
+            before = f"{plural(result.standing, 'annotation')} of former runs" if result.standing else "none so far"
+            said_of = f"nothing new ({before})"
+        typer.echo(f"{crawl}: {result.step}: {said_of}")
 
 
 def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:

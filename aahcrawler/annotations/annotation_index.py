@@ -185,6 +185,11 @@ class Annotations:
         rows = [*map(tuple, self._base.execute(asked, (kind, most)))]
         return [Named(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
 
+    def count_by(self, annotator: str) -> int:
+        """Return how many annotations of an annotator stand, those that later steps refine among them."""
+        asked = "SELECT count(*) FROM annotation JOIN unit ON unit.id = unit WHERE annotator = ? AND is_shown"
+        return int(self._base.execute(asked, (annotator,)).fetchone()[0])
+
     def kinds(self) -> dict[Kind, int]:
         """Return how many annotations of each kind there are."""
         rows = self._base.execute(f"SELECT kind, count(*) {self._counted} GROUP BY kind ORDER BY kind")

@@ -15,6 +15,8 @@ from urllib.parse import quote
 from aahcrawler.annotations import Kind
 from aahcrawler.objects.vocabulary import ENTITY
 
+NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
+"""The kinds of annotations that say that words are a name."""
 MAX_NAME: Final = 120
 """Characters of the longest name: what is longer is a line that lacks its punctuation, or letters without sense."""
 _SPACES: Final = re.compile(r"\s+")
