@@ -150,6 +150,14 @@ class Annotations:
         )
         return [Named(*row) for row in rows]
 
+    def objects_beside(self, beside: Kind, kind: Kind, meant: str) -> Iterator[tuple[str, str, str]]:
+        """Yield what annotations of a kind mean, with a label, and each object that speaks of it and of something."""
+        yield from self._base.execute(
+            f"SELECT meant, min(label), object.iri {self._shown} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
+            "AND NOT (kind = ? AND meant = ?) GROUP BY meant, annotation.object ORDER BY meant, object.iri",
+            (beside, kind, meant, kind, meant),
+        )
+
     def objects_by_meant(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Yield each object with what annotations of a kind mean in it, each once."""
         rows = self._base.execute(f"SELECT object.iri, meant {self._shown} AND kind = ? ORDER BY meant", (kind,))

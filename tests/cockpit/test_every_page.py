@@ -56,6 +56,7 @@ PARTS = frozenset(
         "/archive/spoken.csv",
         "/crawls/{crawl}/archive/spoken.csv",
         "/crawls/{crawl}/archive/spoken/{kind}/mentions.csv",
+        "/crawls/{crawl}/archive/spoken/{kind}/ties.csv",
         "/crawls/{crawl}/archive/pictures/list.csv",
         "/crawls/{crawl}/archive/pictures/{record}/{size}",
         "/crawls/{crawl}/archive/keep/proposals.csv",
