@@ -29,7 +29,8 @@ def enrich(
         list[Path] | None, typer.Argument(metavar="CRAWL...", help="Folders of crawls or imports.", show_default=False)
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", metavar="NAME,...", help="Only these steps; --list names them all.")
+        str,
+        typer.Option("--steps", metavar="NAME,...", help="Only these steps, such as sentences; --list names them all."),
     ] = "",
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
@@ -101,7 +102,7 @@ def enrich(
     if listing:
         for step in all_steps():
             together = " (of all objects together)" if step.is_of_collection else ""
-            asked_for = ", only where --steps names it" if step.name in ASKED_FOR else ""
+            asked_for = f", only where --steps names it: {ASKED_FOR[step.name]}" if step.name in ASKED_FOR else ""
             typer.echo(f"{step.name}{together}{step.source}{asked_for}")
         return
     if not crawls:

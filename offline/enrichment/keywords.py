@@ -4,17 +4,20 @@ import math
 import re
 import sqlite3
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import closing
+from functools import cache
 from itertools import islice
 from typing import Final
 
 from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.page.date_parts import languages as languages_with_dates
+from aahcrawler.page.date_parts import plain_letters, vocabulary
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.capitals import names_by_capitals
+from offline.enrichment.capitals import WITHOUT_CAPITALS, headlines, names_by_capitals, runs_of_capitals
 from offline.enrichment.document_frequencies import DocumentFrequencies
 from offline.enrichment.name_contexts import NAMED, folded_name
-from offline.enrichment.word_dictionaries import NounDictionary, noun_dictionary
+from offline.enrichment.word_dictionaries import noun_dictionary
 from online_analysis.suggestions import SHORT, Term, TermCounts, distinctive_terms
 from online_analysis.terms import Language, Lexicon
 
@@ -31,6 +34,10 @@ _TEXTS_BEFOREHAND: Final = 10
 _MIN_IDF: Final = math.log(2)
 """A word of every second text distinguishes none."""
 _WORD: Final = re.compile(r"\w+")
+_AMOUNT: Final = re.compile(r"\d+[^\W\d_]{1,2}")
+_UNSPACED: Final = re.compile(r"\S+")
+_OF_CODE: Final = frozenset("/\\_=@~$")
+_FILE: Final = re.compile(r"\w\.[a-z]\w{0,4}(?!\w)")
 _GENITIVE: Final = re.compile(r"['’]?s$")
 
 
@@ -67,7 +74,9 @@ class Keywords:
         number = sum(1 for _ in _WORD.finditer(text))
         wanted = min(MAX_KEYWORDS, -(-number // _WORDS_PER_KEYWORD))
         words = distinctive_terms([names.rest], idf.language, _MAX_TRIED * wanted, idf)
-        found = [*names.terms(idf, 1 if number <= SHORT else 2), *(term for term in words if not names.have_of(term))]
+        dates = _words_of_dates(given.language)
+        words = [term for term in words if not (names.have_of(term) or _is_of_measures(term, dates))]
+        found = [*names.terms(idf, 1 if number <= SHORT else 2), *words]
         found.sort(key=lambda term: (-term.distinction, term.words))
         kept = list(islice(_apart(term for term in found if term.distinction > 0), wanted))
         for term in kept:
@@ -86,6 +95,25 @@ class Keywords:
                     quote=text[place[0] : place[1]],
                     values=(("count", str(term.count)),),
                 )
+
+
+@cache
+def _words_of_dates(language: str) -> frozenset[str]:
+    """Return the words of months and weekdays of a language, in plain letters."""
+    known = vocabulary(language) if language in languages_with_dates() else None
+    return frozenset() if known is None else frozenset((*known.months, *known.weekdays))
+
+
+def _is_of_measures(term: Term, dates: Set[str]) -> bool:
+    """Return whether a word of a term is of a date, or a number with its unit ("6bn", "19th")."""
+    return any(plain_letters(word) in dates or _AMOUNT.fullmatch(word) for word in term.words.split())
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of addresses, paths, names of files and the like, whose parts are no words of the text."""
+    for found in _UNSPACED.finditer(text):
+        if not _OF_CODE.isdisjoint(found[0]) or _FILE.search(found[0]):
+            yield found.span()
 
 
 _Place = tuple[int, int, str]
@@ -133,14 +161,18 @@ class _Names:
         for start, end, meant in sorted(places):
             self._written[folded_name(meant)][text[start:end]] += 1
             self._first.setdefault(text[start:end], (start, end))
-        self._parts = self._parts_of([*self._first, *(text[start:end] for start, end in shown)], dictionary)
-        self.rest = _parted(text, [*shown, *((start, end) for start, end, _ in places)])
+        parts = self._parts_of([*self._first, *(text[start:end] for start, end in shown)])
+        if language not in WITHOUT_CAPITALS:
+            # A headline may have a name of several words, and none of its words in small letters then.
+            small = frozenset(filter(str.islower, _WORD.findall(text)))
+            parts |= {each for each in runs_of_capitals(text, headlines(text)) if each.casefold() not in small}
+        self._parts = frozenset(each for each in parts if dictionary is None or not dictionary.head(each))
+        self.rest = _parted(text, [*shown, *((start, end) for start, end, _ in places), *_code(text)])
 
     @staticmethod
-    def _parts_of(names: Iterable[str], dictionary: NounDictionary | None) -> frozenset[str]:
-        """Return the words of names of several ones, but for those that are ordinary nouns as well."""
-        words = {each for name in names if len(parts := _WORD.findall(name)) > 1 for each in parts}
-        return frozenset(each for each in words if dictionary is None or not dictionary.head(each))
+    def _parts_of(names: Iterable[str]) -> set[str]:
+        """Return the words of names of several ones."""
+        return {each for name in names if len(parts := _WORD.findall(name)) > 1 for each in parts}
 
     def terms(self, idf: "_Idf", least: int) -> Iterator[Term]:
         """Yield the names that stand ``least`` times or more, as they are written in full."""

@@ -70,6 +70,7 @@ PARTS = frozenset(
         "/crawls/{crawl}/archive/judge/judgements.csv",
         "/crawls/{crawl}/archive/judge/judgements.jsonl",
         "/crawls/{crawl}/archive/alike.csv",
+        "/crawls/{crawl}/captures/{record}/text.txt",
         "/crawls/{crawl}/archive/conversations.csv",
         "/crawls/{crawl}/archive/conversations.graphml",
         "/crawls/{crawl}/url/scores",

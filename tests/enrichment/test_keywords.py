@@ -156,3 +156,19 @@ def test_names_that_are_known_elsewhere_than_in_the_text_are_left_alone() -> Non
     given = post(0, SURGE)
     known = [replace(each, object="urn:post:1") for each in named(given, Kind.NAME, "storm surge came at")]
     assert list(Keywords().annotate(lambda: iter([given]), lambda: iter(known))) == keywords([given])
+
+
+def test_parts_of_paths_and_dates_are_no_keywords() -> None:
+    text = (
+        "In July the script reads /srv/tmp/dikes.txt for the 19th pump, and spends 6bn on July dikes by mail@dike.test."
+    )
+    found = {word.casefold() for label in labels([post(0, text)]) for word in label.split()}
+    assert found.isdisjoint({"july", "srv", "tmp", "txt", "19th", "6bn"})
+    assert "pump" in found
+
+
+def test_halves_of_names_in_headlines_are_no_keywords() -> None:
+    text = "Auteur : Kossivi Tiassou\nLes terres fertiles du village manquent, et les champs sont vides."
+    found = labels([post(0, text, "fr")])
+    assert not {"Kossivi", "Tiassou"} & {*found}
+    assert found
