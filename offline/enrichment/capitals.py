@@ -53,6 +53,7 @@ WITHOUT_CAPITALS: Final = frozenset(
 )
 """Languages whose scripts know no capitals, or do not begin names with them."""
 MAX_WORDS: Final = 6
+"""Words with capitals of a name at most; it has as many particles at most."""
 _MAX_ACRONYM: Final = 6
 _MIN_HEADLINE: Final = 3
 _LONG: Final = 4
@@ -403,8 +404,10 @@ def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
     Where all nouns have capitals, what stands before "von" may be any of them, unless it is an institution.
     """
     end = at = begin
-    while at < len(words) and at - begin < MAX_WORDS:
+    while at < len(words) and at - begin < 2 * MAX_WORDS:
         word = words[at]
+        if word.is_capital and sum(each.is_capital for each in words[begin:at]) == MAX_WORDS:
+            break
         if at > begin and (word.begins or text[words[at - 1].end : word.start] not in _BETWEEN):
             break
         is_of_institution = any(is_institution(each.text, language) for each in words[begin:at])
