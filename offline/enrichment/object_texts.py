@@ -233,8 +233,8 @@ class Survey:
             self._read_newest()
             self._is_read = True
         for (text,) in self._base.execute("SELECT text FROM newest ORDER BY place"):
-            *fields, quoted = json.loads(text)
-            yield ObjectText(*fields, quoted=tuple(quoted))
+            kept = ObjectText(*json.loads(text))
+            yield replace(kept, quoted=tuple(kept.quoted))
 
     def _read_newest(self) -> None:
         rows = self._base.execute(

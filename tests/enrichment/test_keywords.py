@@ -86,8 +86,8 @@ def named(given: ObjectText, kind: Kind, *names: str) -> Iterator[Annotation]:
     """Yield annotations of a text that say that some words of it are names, wherever these stand."""
     for name in names:
         for found in re.finditer(re.escape(name), given.text):
-            place = {"start": found.start(), "end": found.end(), "quote": name}
-            yield Annotation(given.object, given.capture, kind, name, "entities", "1", 0.8, f"urn:{name}", **place)
+            made = Annotation(given.object, given.capture, kind, name, "entities", "1", 0.8, f"urn:{name}")
+            yield replace(made, start=found.start(), end=found.end(), quote=name)
 
 
 CHANCELLOR = (
