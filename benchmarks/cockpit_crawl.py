@@ -47,6 +47,7 @@ from aahcrawler.objects import vocabulary
 from aahcrawler.objects.versions import Changes
 from aahcrawler.objects.writer import CaptureDescription, ObjectWriter
 from aahcrawler.refusals import RefusalLog
+from aahcrawler.revisits.time_left import TimeLeft
 from aahcrawler.scores import Findings, Leads, ScoreLog, Source, Terms
 from aahcrawler.urls import queue_of
 from benchmarks.cockpit_pages import (
@@ -102,6 +103,7 @@ class _Job:
     counts: Counts
     stats: Stats = field(default_factory=Stats)
     reason: str = "limits.pages reached"
+    time_left: TimeLeft = field(default_factory=TimeLeft)
     pause: str = ""
     peer_export: None = None
     delivery: None = None

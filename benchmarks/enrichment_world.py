@@ -254,7 +254,7 @@ class _Making:
             ObjectText(
                 iri, f"urn:uuid:{len(self.objects):08}", of_type, iri.split("#", maxsplit=1)[0], text.words,
                 author=author, published=published, captured=captured.isoformat(), language=code, part_of=part_of,
-                site=site,
+                site=site, is_in_thread=of_type == "post",
             )
         )  # fmt: skip
         self.planted += [replace(each, object=iri) for each in (*text.planted, *text.sentences)]

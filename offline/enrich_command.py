@@ -29,7 +29,8 @@ def enrich(
         list[Path] | None, typer.Argument(metavar="CRAWL...", help="Folders of crawls or imports.", show_default=False)
     ] = None,
     steps: Annotated[
-        str, typer.Option("--steps", metavar="NAME,...", help="Only these steps; --list names them all.")
+        str,
+        typer.Option("--steps", metavar="NAME,...", help="Only these steps, such as sentences; --list names them all."),
     ] = "",
     processes: Annotated[
         int, typer.Option("--processes", metavar="N", min=1, help="The number of processes; the outcome is the same.")
@@ -101,7 +102,7 @@ def enrich(
     if listing:
         for step in all_steps():
             together = " (of all objects together)" if step.is_of_collection else ""
-            asked_for = ", only where --steps names it" if step.name in ASKED_FOR else ""
+            asked_for = f", only where --steps names it: {ASKED_FOR[step.name]}" if step.name in ASKED_FOR else ""
             typer.echo(f"{step.name}{together}{step.source}{asked_for}")
         return
     if not crawls:
@@ -179,7 +180,10 @@ def _tell(crawl: Path, result: "StepResult", *, as_json: bool) -> None:
         typer.echo(f"note: {result.step}: fails on {objects}, left as they are and told in the log", err=True)
     if not result.is_left_out:
         said_of = f"{plural(done.annotations, 'annotation')} at {plural(result.captures, 'capture')}"
-        typer.echo(f"{crawl}: {result.step}: {said_of if result.captures else 'nothing new'}")
+        if result.standing is not None:
+            before = f"{plural(result.standing, 'annotation')} of former runs" if result.standing else "none so far"
+            said_of = f"nothing new ({before})"
+        typer.echo(f"{crawl}: {result.step}: {said_of}")
 
 
 def _tell_scores(crawl: Path, what: str, changed: "Sequence[Steered]", *, as_json: bool) -> None:

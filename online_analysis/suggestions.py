@@ -138,7 +138,7 @@ def around(text: str, start: int, end: int) -> str:
 
 _CLAUSE = re.compile(r"[.,;:!?()\[\]{}\"“”„«»|\n\r\t–—/]+")
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
-_SHORT: Final = 300
+SHORT: Final = 300
 """Words of a text in which what stands there once may be distinctive."""
 _COVERED: Final = 0.5
 """The share of a word's places from which on a pair that it is in says it all."""
@@ -184,7 +184,7 @@ class TermCounts:
         """Return what may be distinctive: pairs that repeat, and words that do not mostly stand in one of them."""
         pairs: dict[tuple[str, ...], int] = {pair: times for pair, times in self.pairs.items() if times >= 2}
         covered = {term for pair, times in pairs.items() for term in pair if times >= _COVERED * self.words[term]}
-        least = 1 if self.number <= _SHORT else 2
+        least = 1 if self.number <= SHORT else 2
         words = {term: times for term, times in self.words.items() if times >= least and term not in covered}
         return {**{(term,): times for term, times in words.items()}, **pairs}
 

@@ -149,6 +149,14 @@ class Annotations:
         )
         return [Named(*row) for row in rows]
 
+    def objects_beside(self, beside: Kind, kind: Kind, meant: str) -> Iterator[tuple[str, str, str]]:
+        """Yield what annotations of a kind mean, with a label, and each object that speaks of it and of something."""
+        yield from self._base.execute(
+            f"SELECT meant, min(label), object.iri {self._shown} AND kind = ? AND annotation.object IN ({_OBJECTS_OF}) "
+            "AND NOT (kind = ? AND meant = ?) GROUP BY meant, annotation.object ORDER BY meant, object.iri",
+            (beside, kind, meant, kind, meant),
+        )
+
     def objects_by_meant(self, kind: Kind) -> Iterator[tuple[str, str]]:
         """Yield pairs of an object and what annotations of a kind mean in it, without repetitions."""
         rows = self._base.execute(f"SELECT object.iri, meant {self._shown} AND kind = ? ORDER BY meant", (kind,))
@@ -183,6 +191,11 @@ class Annotations:
         asked = f"{_COUNTS}, count(*) OVER () {self._counted} AND kind = ? {_BY_OBJECTS}"
         rows = [*map(tuple, self._base.execute(asked, (kind, most)))]
         return [Named(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0
+
+    def count_by(self, annotator: str) -> int:
+        """Return how many annotations of an annotator stand, those that later steps refine among them."""
+        asked = "SELECT count(*) FROM annotation JOIN unit ON unit.id = unit WHERE annotator = ? AND is_shown"
+        return int(self._base.execute(asked, (annotator,)).fetchone()[0])
 
     def kinds(self) -> dict[Kind, int]:
         """Return the number of annotations of each kind."""

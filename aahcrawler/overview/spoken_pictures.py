@@ -39,7 +39,7 @@ def shares(
     lead: Callable[[int, str], str],
     chosen: Chosen | None = None,
 ) -> str:
-    """Return a figure with a row for each topic, and a disk for its share of the objects of each period.
+    """Return a figure with a row for each topic or partner, and a disk for its share of the objects of each period.
 
     ``lead`` returns the address for a row, by index, and a period; with ``chosen`` readers can select a span of time.
     Empty if no object has a date.
@@ -68,7 +68,7 @@ def shares(
             disk = f'<rect class="room" {place_of}/><circle class="held" cx="{x:.1f}" cy="{y}" r="{radius:.1f}"/>'
             drawn.append(part(disk, told, lead(place, name)))
     drawn += _times(list(whole), _NAMES, width, bottom + 18)
-    told, is_brushed = f"{len(rows):,} topics", chosen is not None
+    told, is_brushed = f"{len(rows):,} rows", chosen is not None
     return figure(title, "".join(drawn), bottom + 28, told, "matrix", is_brushed=is_brushed)
 
 

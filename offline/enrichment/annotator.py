@@ -14,7 +14,8 @@ class ObjectText:
     ``object`` and ``part_of`` are IRIs, ``capture`` is the id of a WARC record. ``type`` is the object type of the
     knowledge base, such as ``post``. ``text`` holds no quotes, signatures or menus. ``published`` is ISO 8601, as exact
     as it is known, empty where it is not; ``captured`` is ISO 8601 in UTC. ``language`` is a code of ISO 639-1, empty
-    where it cannot be told. ``site`` is the host of its page.
+    where it cannot be told. ``site`` is the host of its page. ``is_in_thread`` says that the page states ``part_of`` to
+    be a thread, ``quoted`` are the objects of the page that it has words of.
     """
 
     object: str
@@ -29,6 +30,8 @@ class ObjectText:
     language: str = ""
     part_of: str = ""
     site: str = ""
+    is_in_thread: bool = False
+    quoted: tuple[str, ...] = ()
 
 
 class Annotator(Protocol):

@@ -6,7 +6,7 @@ with one give names of two words and more alone, scripts without capitals give n
 """
 
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -53,6 +53,7 @@ WITHOUT_CAPITALS: Final = frozenset(
 )
 """Languages whose scripts know no capitals, or do not begin names with them."""
 MAX_WORDS: Final = 6
+"""Words with capitals of a name at most; it has as many particles at most."""
 _MAX_ACRONYM: Final = 6
 _MIN_HEADLINE: Final = 3
 _LONG: Final = 4
@@ -61,10 +62,29 @@ _WORD: Final = re.compile(r"[^\W\d_](?:[^\W\d_]|\.(?=[^\W\d_]\.))*(?:[-'’&][^\
 _LINE: Final = re.compile(r"[^\n\r]+")
 _ENDS: Final = re.compile(r"[.!?…:;•*|>\n\r\t\"“”„«»]")
 _PARTICLES: Final = frozenset(
-    {"al", "and", "bin", "da", "das", "de", "del", "della", "den", "der", "des", "di", "do", "dos", "du", "el", "et"}
+    {
+        "al",
+        "and",
+        "bin",
+        "da",
+        "das",
+        "de",
+        "del",
+        "della",
+        "den",
+        "der",
+        "des",
+        "di",
+        "do",
+        "dos",
+        "du",
+        "e",
+        "el",
+        "et",
+    }
     | {"für", "ibn", "la", "le", "of", "ten", "ter", "the", "und", "van", "von", "y", "zu", "zum", "zur"}
 )
-_JOINING: Final = frozenset({"and", "et", "und", "y", "the"})
+_JOINING: Final = frozenset({"and", "e", "et", "und", "y", "the"})
 """Particles that join the words of one name only where it is an institution's."""
 _BETWEEN: Final = frozenset({" ", "\u00a0", " & "})
 _GERMAN_LINKS: Final = frozenset({"für", "der", "des", "zur", "von"})
@@ -384,8 +404,10 @@ def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
     Where all nouns have capitals, what stands before "von" may be any of them, unless it is an institution.
     """
     end = at = begin
-    while at < len(words) and at - begin < MAX_WORDS:
+    while at < len(words) and at - begin < 2 * MAX_WORDS:
         word = words[at]
+        if word.is_capital and sum(each.is_capital for each in words[begin:at]) == MAX_WORDS:
+            break
         if at > begin and (word.begins or text[words[at - 1].end : word.start] not in _BETWEEN):
             break
         is_of_institution = any(is_institution(each.text, language) for each in words[begin:at])
@@ -418,6 +440,25 @@ def _is_name(words: list[_Word], language: str, inside: Set[str], *, titled: boo
     if len(words) > 1:
         return True
     return not words[0].begins or words[0].text in inside
+
+
+def headlines(text: str) -> Iterator[tuple[int, int]]:
+    r"""Yield the places of the lines of a text in which capitals tell nothing.
+
+    >>> [*headlines("The Old Mill Burns Again\nNobody was in the mill.")]
+    [(0, 24)]
+    """
+    for line in _LINE.finditer(text):
+        if _is_headline(line[0], list(_words(line[0], line.start()))):
+            yield line.start(), line.end()
+
+
+def runs_of_capitals(text: str, places: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """Yield each word that begins with a capital beside another one that does, in some stretches of a text."""
+    for start, end in places:
+        for one, other in pairwise(_words(text[start:end], start)):
+            if one.is_capital and other.is_capital and text[one.end : other.start] in _BETWEEN:
+                yield from (one.text, other.text)
 
 
 def _words(line: str, begin: int) -> Iterator[_Word]:

@@ -17,6 +17,7 @@ from scipy.sparse import csr_matrix
 
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects.nquads import person
+from aahcrawler.tallies import plural
 from aahcrawler.webobject import Person
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.reply_ties import STRENGTH, Answer, Threads, Tie, TieKind, answers_in
@@ -222,16 +223,17 @@ class Conversations:
     """Annotates objects with whom they answer, and with the community of who speaks in them.
 
     ``answers`` yields which objects say that they answer or quote others (``reply_ties.answers_in``). Beside that count
-    people whom a text calls or names, parts of other objects, and, weakly, whoever opened the thread; the kind is in
-    ``values``, and ``confidence`` is its strength. Objects without author are nobody's. Of several versions of an
-    object the last counts. ``conversations`` returns the same as graphs.
+    people whom a text calls, names or has words of, parts of other objects, and, weakly, whoever opened the thread; the
+    kind is in ``values``, and ``confidence`` is its strength. Objects without author are nobody's. Of several versions
+    of an object the last counts. ``conversations`` returns the same as graphs.
     """
 
     name = "conversations"
-    version = "2"
+    version = "3"
 
     def __init__(self, answers: Callable[[], Iterable[Answer]] = tuple) -> None:
         self._answers = answers
+        self._told: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, setting: Setting) -> Self:
@@ -246,6 +248,7 @@ class Conversations:
         """Annotate all objects, which are read three times."""
         threads = Threads(objects(), self._answers())
         found = _conversations(threads, objects())
+        self._told = tuple(_told(threads, found))
         for given in filter(threads.is_current, objects()):
             own = threads.spoken[given.object]
             conversation = found[own.site]
@@ -254,6 +257,10 @@ class Conversations:
                 yield self._relation(given, tie, conversation)
             if voice.community:
                 yield self._membership(given, voice, conversation)
+
+    def told(self, _: Mapping[str, int]) -> Iterator[str]:
+        """Yield what was found by the last run, or why there is nothing."""
+        yield from self._told
 
     def conversations(self, objects: Callable[[], Iterator[ObjectText]]) -> Mapping[str, Conversation]:
         """Return the conversations of all sites, reading the objects twice."""
@@ -302,6 +309,39 @@ class Conversations:
                 ("rank", str(voice.rank)),
             ),
         )
+
+
+_WAYS: Final = {
+    TieKind.REPLY: "as the page says it",
+    TieKind.CALL: "by @name",
+    TieKind.NAMED: "by name",
+    TieKind.QUOTE: "by quoting",
+    TieKind.NESTED: "as comments of a text",
+    TieKind.OPENER: "by the thread alone",
+}
+
+
+def _told(threads: Threads, found: Mapping[str, Conversation]) -> Iterator[str]:
+    """Say who answers whom in numbers, or why nobody is known to answer anybody."""
+    ways: Counter[TieKind] = Counter()
+    for conversation in found.values():
+        for relation in conversation.relations:
+            ways.update(dict(relation.kinds))
+    if ways:
+        people = sum(
+            len({name for each in told.relations for name in (each.source, each.target)}) for told in found.values()
+        )
+        sites = sum(bool(each.relations) for each in found.values())
+        told = ", ".join(f"{ways[kind]:,} {way}" for kind, way in _WAYS.items() if ways[kind])
+        answers = f"{plural(ways.total(), 'answer')} among {people:,} people on {plural(sites, 'site')}"
+        yield f"{answers}: {told}"
+    elif not threads.spoken:
+        yield "nobody answers anybody: no object says who wrote it"
+    elif not threads.together:
+        yield "nobody answers anybody: no two people speak in the same thread, below the same text or on the same page"
+    else:
+        speakers = plural(threads.together, "object")
+        yield f"nobody answers anybody: of {speakers} beside those of others none quotes, calls or names somebody"
 
 
 def _opening(given: ObjectText) -> str:

@@ -70,13 +70,17 @@ _NOTES: Final = TypeAdapter(Annotated)
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What a step has done: ``done`` is what was new, and ``notes`` say in sentences what it went by."""
+    """What a step has done: ``done`` is what was new, and ``notes`` say in sentences what it went by.
+
+    ``standing`` is how many annotations of former runs stand where nothing was to be done; None where something was.
+    """
 
     step: str
     captures: int
     done: Annotated
     notes: tuple[str, ...] = ()
     is_left_out: bool = False
+    standing: int | None = None
 
 
 def enrich(
@@ -184,7 +188,10 @@ class _Enriching:
                 done += note
                 captures += 1
         notes_told = tuple(annotator.told(done.languages)) if isinstance(annotator, Telling) and captures else ()
-        return StepResult(step.name, captures, done, notes_told)
+        return StepResult(step.name, captures, done, notes_told, standing=None if captures else self._standing(step))
+
+    def _standing(self, step: EnrichmentStep) -> int:
+        return Annotations(self.index.base).count_by(step.name)
 
     def _keep(self, texts: Sequence[bytes]) -> None:
         for text in texts:
@@ -217,7 +224,7 @@ class _Enriching:
         annotations, before = Annotations(self.index.base), self._told_before(step, told)
         run = self._run(annotator.version, before)
         if self.index.has_run(step.name, annotator.version, run):
-            return StepResult(step.name, 0, Annotated())
+            return StepResult(step.name, 0, Annotated(), standing=self._standing(step))
         done, captures, made_at = Annotated(), 0, _now()
         with closing(sqlite3.connect("", isolation_level=None)) as base:
             base.execute("CREATE TABLE made (capture TEXT, place INTEGER, said TEXT, PRIMARY KEY (capture, place))")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.tallies import plural
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, names_by_capitals
+from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, headlines, names_by_capitals
 from offline.enrichment.name_contexts import (
     MAX_NAME,
     acronym,
@@ -38,7 +38,7 @@ from online_analysis.terms import Lexicon
 if TYPE_CHECKING:
     from online_analysis.analysers.gazetteer import Gazetteer
 
-_EDITION: Final = "5"
+_EDITION: Final = "6"
 _KINDS: Final = {
     "PERSON": Kind.PERSON,
     "PER": Kind.PERSON,
@@ -57,6 +57,10 @@ _PART: Final = re.compile(r"[^()]+")
 _BESIDE: Final = " \t.,;:!?\"'’‘“”[]{}*_–—-#@"
 _GENITIVE: Final = re.compile(r"['’]s$")
 _ARTICLE: Final = re.compile(r"^[Tt]he ")
+_WORD: Final = re.compile(r"\w+")
+_BEGINNING: Final = re.compile(r"(?:^|[.!?:…\n•*–—\"“”]\s*)\Z")
+"""What stands before a word that begins a sentence, a line or an item of a list."""
+_BEFORE: Final = 4
 _OF: Final = frozenset({" of ", " of the "})
 """What stands within the name of an institution where models part it ("Royal Society of Bell Founders")."""
 
@@ -151,8 +155,11 @@ class EntityAnnotator:
             for begin, behind in _trimmed(given.text, start, end)
         ]
         has_capitals = given.language not in WITHOUT_CAPITALS
+        doubt = _Doubt(given.text) if has_capitals else None
         for begin, behind, kind in _whole_institutions(named, given):
             words = given.text[begin:behind]
+            if doubt is not None and doubt.about(begin, behind):
+                continue
             if 1 < len(words) <= MAX_NAME and any(map(str.isupper if has_capitals else str.isalpha, words)):
                 told = _told_kind(begin, tidied(words), kind, given)
                 yield Mention(begin, behind, told, tidied(words), _OF_MODEL, "model")
@@ -192,6 +199,32 @@ class EntityAnnotator:
             yield f"{where}: {lack}{found}"
         if missing := sorted(code for code in languages if code and code not in self._models):
             yield f"to find more in {', '.join(missing)}: install a pipeline for spaCy with names (docs/enrichment.md)"
+
+
+class _Doubt:
+    """Tells where a capital says so little that what a model sees is no name.
+
+    That is in headlines, unless the words stand in a sentence as well, and where a sentence begins with a single word
+    that the text writes in small letters elsewhere. Headlines with a comma may be lists of names.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        lines = ((place, text[slice(*place)]) for place in headlines(text))
+        self._headlines = [place for place, line in lines if "," not in line and not line.lstrip()[:1].islower()]
+        outside, at = [], 0
+        for start, end in self._headlines:
+            outside.append(text[at:start])
+            at = end
+        self._running = "\n".join([*outside, text[at:]]) if self._headlines else text
+        self._small = frozenset(filter(str.islower, _WORD.findall(text)))
+
+    def about(self, start: int, end: int) -> bool:
+        """Return whether the words at a place are hardly a name."""
+        words = self._text[start:end]
+        if any(begin <= start < behind for begin, behind in self._headlines):
+            return words not in self._running
+        return words.casefold() in self._small and bool(_BEGINNING.search(self._text, max(0, start - _BEFORE), start))
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

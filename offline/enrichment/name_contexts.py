@@ -15,6 +15,8 @@ from urllib.parse import quote
 from aahcrawler.annotations import Kind
 from aahcrawler.objects.vocabulary import ENTITY
 
+NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
+"""The kinds of annotations that say that words are a name."""
 MAX_NAME: Final = 120
 """Characters of the longest name: what is longer is a line that lacks its punctuation, or letters without sense."""
 _SPACES: Final = re.compile(r"\s+")
@@ -158,11 +160,12 @@ _INSTITUTIONS: Final = _words(
     "universitätsklinikum klinikum verlag gesellschaft genossenschaft gewerkschaft kammer gericht behörde",
     "université ministère fondation agence musée bibliothèque",
     "parti société hôpital compagnie syndicat fédération conseil",
-    "mairie préfecture ligue collège sarl",
+    "mairie préfecture ligue collège sarl cour direction secrétariat tribunal",
     "universidad instituto ministerio fundación asociación comisión",
     "compañía museo biblioteca partido sindicato federación",
-    "ayuntamiento consejo cámara tribunal",
+    "ayuntamiento consejo cámara tribunal dirección secretaría fiscalía juzgado corte",
     "università istituto ministero fondazione associazione comune azienda partito sindacato srl spa",
+    "direzione tribunale",
     "universiteit ministerie stichting vereniging gemeenteraad bv nv",
     "universidade associação fundação câmara empresa oy ab sa",
 )

@@ -23,6 +23,7 @@ from offline.enrichment.capitals import NOUNS_WITH_CAPITALS, WITHOUT_CAPITALS, n
 from offline.enrichment.document_frequencies import DocumentFrequencies
 from offline.enrichment.name_contexts import (
     MAX_NAME,
+    NAMED,
     acronyms,
     entity_iri,
     folded_name,
@@ -36,7 +37,6 @@ from offline.enrichment.name_contexts import (
 from offline.enrichment.word_dictionaries import dictionary_code, noun_dictionary
 
 _EDITION: Final = "5"
-NAMED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME})
 _AGREEING: Final = 2 / 3
 """The share of what tells what bears a name that has to agree."""
 _HINT: Final = 4

@@ -3,9 +3,10 @@
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby
@@ -27,12 +28,16 @@ MAX_TEXT: Final = 200_000
 """Characters of a text that annotators are given."""
 MIN_QUOTED: Final = 6
 """Words in a row that two texts of a page have by quoting alone, not by chance."""
+MIN_REPEATED: Final = 10
+"""Words in a row by which a text quotes another one where no sign before them says so."""
+_QUOTING: Final = re.compile(r"[>|\"“”„«»‹›]")
 _MAX_QUOTED_SHARE: Final = 0.8
 """The share of a text's words from which on that are another's: it is posted twice, and quotes nobody."""
 _WORD: Final = re.compile(r"\w+")
 _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 _DESCRIPTION: Final = v.predicate("description")
 _IN_LANGUAGE: Final = v.predicate("language")
+_THREAD: Final = f"{v.SIOC}Thread"
 _TABLES: Final = """
 CREATE TABLE version (
   key BLOB PRIMARY KEY, object BLOB NOT NULL, site TEXT NOT NULL, first TEXT NOT NULL, capture TEXT NOT NULL,
@@ -57,14 +62,15 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
     """
     row = stated.row
     written = [(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT] for each in stated.objects]
-    for each, text in zip(stated.objects, without_quotes(written, [each.date for each in stated.objects]), strict=True):
+    objects = stated.objects
+    for each, own in zip(objects, own_words(written, [each.date for each in objects]), strict=True):
         said = _LANGUAGE.fullmatch((stated.first(each.iri, _IN_LANGUAGE) or "").strip())
         yield ObjectText(
             object=each.iri,
             capture=stated.capture,
             type=each.type,
             url=each.url,
-            text=text,
+            text=own.text,
             title=each.title or "",
             author=each.author if each.author and len(each.author) <= MAX_NAME else "",
             published=each.date or "",
@@ -72,43 +78,65 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
             language=said[1].lower() if said else "",
             part_of=each.part_of or "",
             site=site_of(row.url),
+            is_in_thread=_THREAD in stated.values.get(each.part_of or "", {}).get(v.RDF_TYPE, ()),
+            quoted=tuple(objects[at].iri for at in own.quoted),
         )
 
 
-def without_quotes(texts: Sequence[str], dates: Sequence[str | None]) -> list[str]:
-    """Return the texts of a page with blanks in the place of what they quote of earlier ones.
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """A text with blanks in the place of what earlier ones of its page say, and the numbers of those that it quotes."""
 
-    They are in the order of their dates where all have one, ISO 8601 in UTC, and in that of the page otherwise. Every
-    text keeps its length.
+    text: str
+    quoted: tuple[int, ...] = ()
 
-    >>> without_quotes(["See what the sea does to us.", "Ann: See what the sea does to us. Oh!"], ["", ""])[1]
-    'Ann:                            . Oh!'
+
+def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWords]:
+    """Return the texts of a page without what they quote of earlier ones. Every text keeps its length.
+
+    They are in the order of their dates where all have one, ISO 8601 in UTC, and in that of the page otherwise. A text
+    quotes another one whose words stand behind a sign such as ``>``, or ten of whose words it has in a row that no
+    third one has.
+
+    >>> own = own_words(["See what the sea does to us.", "Ann: > See what the sea does to us. Oh!"], ["", ""])[1]
+    >>> own.text, own.quoted
+    ('Ann: >                            . Oh!', (0,))
     """
     order = sorted(range(len(texts)), key=lambda at: dates[at] or "") if all(dates) else range(len(texts))
-    met = set[tuple[str, ...]]()
-    found = list(texts)
+    words = [list(_WORD.finditer(text)) for text in texts]
+    runs = [_runs(each) for each in words]
+    first, shared = dict[tuple[str, ...], int](), Counter(run for each in runs for run in set(each))
+    found = [OwnWords(text) for text in texts]
     for at in order:
-        words = list(_WORD.finditer(texts[at]))
-        plain = [each[0].casefold() for each in words]
-        runs = [tuple(plain[start : start + MIN_QUOTED]) for start in range(len(words) - MIN_QUOTED + 1)]
-        quoted = bytearray(len(words))
-        for start, run in enumerate(runs):
-            if run in met:
-                quoted[start : start + MIN_QUOTED] = b"\1" * MIN_QUOTED
-        if 0 < sum(quoted) < _MAX_QUOTED_SHARE * len(words):
-            found[at] = _blanked(texts[at], words, quoted)
-        met.update(runs)
+        said = bytearray(len(words[at]))
+        for start, run in enumerate(runs[at]):
+            if run in first:
+                said[start : start + MIN_QUOTED] = b"\1" * MIN_QUOTED
+        if 0 < sum(said) < _MAX_QUOTED_SHARE * len(said):
+            stretches = [[*run] for is_said, run in groupby(range(len(said)), key=said.__getitem__) if is_said]
+            quoted = set[int]()
+            for each in stretches:
+                own = [run for run in runs[at][each[0] : each[-1] + 1] if run in first]
+                before = texts[at][words[at][each[0] - 1].end() if each[0] else 0 : words[at][each[0]].start()]
+                if _QUOTING.search(before) or (len(each) >= MIN_REPEATED and all(shared[run] == 2 for run in own)):
+                    quoted |= {first[run] for run in own}
+            places = [(words[at][each[0]].start(), words[at][each[-1]].end()) for each in stretches]
+            found[at] = OwnWords(_blanked(texts[at], places), tuple(sorted(quoted)))
+        for run in runs[at]:
+            first.setdefault(run, at)
     return found
 
 
-def _blanked(text: str, words: Sequence[re.Match[str]], quoted: Sequence[int]) -> str:
+def _runs(words: Sequence[re.Match[str]]) -> list[tuple[str, ...]]:
+    plain = [each[0].casefold() for each in words]
+    return [tuple(plain[start : start + MIN_QUOTED]) for start in range(len(words) - MIN_QUOTED + 1)]
+
+
+def _blanked(text: str, places: Iterable[tuple[int, int]]) -> str:
     pieces, end = [], 0
-    for is_quoted, run in groupby(range(len(words)), key=quoted.__getitem__):
-        if is_quoted:
-            places = list(run)
-            start, until = words[places[0]].start(), words[places[-1]].end()
-            pieces += [text[end:start], " " * (until - start)]
-            end = until
+    for start, until in places:
+        pieces += [text[end:start], " " * (until - start)]
+        end = until
     return "".join([*pieces, text[end:]])
 
 
@@ -205,7 +233,8 @@ class Survey:
             self._read_newest()
             self._is_read = True
         for (text,) in self._base.execute("SELECT text FROM newest ORDER BY place"):
-            yield ObjectText(*json.loads(text))
+            kept = ObjectText(*json.loads(text))
+            yield replace(kept, quoted=tuple(kept.quoted))
 
     def _read_newest(self) -> None:
         rows = self._base.execute(

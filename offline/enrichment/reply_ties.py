@@ -1,10 +1,11 @@
 """Tells whom an object answers, by what its page says of it."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final
@@ -13,6 +14,7 @@ from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import site_of
 from aahcrawler.objects.reader import texts
 from offline.enrichment.annotator import ObjectText
+from online_analysis.terms import function_words
 
 MAX_CHARACTERS: Final = 20_000
 """Characters of a text in which people are looked for that it calls."""
@@ -24,6 +26,13 @@ _ANSWERS: Final = frozenset({"reply", "answer", "comment"})
 """Types of objects that open no thread."""
 _CALL: Final = re.compile(r"(?<![\w@./:])@(?=\w)")
 _PART: Final = re.compile(r"[\w.\-]+")
+_MIN_GIVEN: Final = 3
+"""Letters of a given name by which somebody with a surname may be called."""
+_FUNCTION_WORDS: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
+_REPLYING: Final = re.compile(
+    r"(?:(?:re|aw|antw(?:ort)?|sv|rv|vs|odp|rif|ynt|r)(?:\[\d+\])?[:：][ \t]*)+", re.IGNORECASE
+)
+"""What mail puts before the subject of what it answers."""
 _ANSWERING: Final = re.compile(rb"^<([^<>\n]+)> <%s> <([^<>\n]+)> " % re.escape(v.PROPERTIES["parent"].encode()), re.M)
 
 
@@ -44,6 +53,9 @@ _SAYING: Final = re.compile(
 _BEFORE_SAYING: Final = 120
 """Characters before such a verb in which who said it is looked for."""
 _ENDS: Final = re.compile(r"[.,;:!?]\s|\n")
+_BEHIND_SAYING: Final = re.compile(r"[ \t]+(?=\w)")
+_ATTRIBUTED: Final = re.compile(r"[ \t]*(?:[:<(]|$)", re.MULTILINE)
+"""What stands behind a name that stands behind such a verb ("am 3. Mai schrieb Anna:")."""
 _BETWEEN: Final = 2
 """Words between a name and the verb at most ("as Anna already wrote")."""
 
@@ -55,17 +67,24 @@ class TieKind(StrEnum):
     """It names the object that this one answers or quotes."""
     CALL = "call"
     """The text calls somebody who speaks in the same thread: ``@name``."""
+    QUOTE = "quote"
+    """The text has words of an object of the same page: behind a sign such as ``>``, or ten in a row."""
     NAMED = "named"
     """A line begins with the name of somebody who speaks in the same thread, or says that they said something."""
     NESTED = "nested"
     """It shows the object as a part of another one, as comments of an article are."""
     OPENER = "opener"
-    """It says no more than which thread the object is in: whoever opened that is answered, though weakly."""
+    """It says no more than which thread the object is in: whoever opened that is answered, though weakly.
+
+    Where nothing says that objects are in a thread, as in guestbooks and lists of comments, a subject that is answered
+    ("Re: Pumps") makes one.
+    """
 
 
 STRENGTH: Final[Mapping[TieKind, float]] = {
     TieKind.REPLY: 1.0,
     TieKind.CALL: 1.0,
+    TieKind.QUOTE: 0.75,
     TieKind.NAMED: 0.75,
     TieKind.NESTED: 0.5,
     TieKind.OPENER: 0.25,
@@ -100,7 +119,8 @@ class Spoken:
     """An object of which is known whose it is: the version of it that was captured last.
 
     ``site`` is the host without ``www.``: a name is that of one person there at most. ``first`` is when the object was
-    captured first.
+    captured first. ``subject`` is the title in small letters, without what says that it answers another one
+    (``is_answer``).
     """
 
     site: str
@@ -111,6 +131,9 @@ class Spoken:
     captured: str
     capture: str
     first: str
+    is_in_thread: bool = False
+    subject: str = ""
+    is_answer: bool = False
 
 
 def answers_in(crawl: Path) -> Iterator[Answer]:
@@ -131,6 +154,28 @@ def _name_at(text: str, start: int, names: Mapping[str, str]) -> tuple[str, int]
     return "", start
 
 
+def _called(names: Set[str]) -> dict[str, str]:
+    """Return the names of those who speak together by what they are called, in small letters.
+
+    Somebody with a surname is called by what comes before it where nobody else has the same and it is no function word.
+    """
+    called = {name.casefold(): name for name in sorted(names, reverse=True)}
+    given: defaultdict[str, set[str]] = defaultdict(set)
+    for name in names:
+        first, _, rest = name.partition(" ")
+        if rest and len(first) >= _MIN_GIVEN:
+            given[first.casefold()].add(name)
+    for first, whole in given.items():
+        if len(whole) == 1 and first not in _no_given_names():
+            called.setdefault(first, min(whole))
+    return called
+
+
+@cache
+def _no_given_names() -> frozenset[str]:
+    return frozenset(word.casefold() for word in function_words(_FUNCTION_WORDS))
+
+
 class Threads:
     """The objects of a collection by who speaks in them and what they are parts of; about half a KiB for each."""
 
@@ -146,11 +191,18 @@ class Threads:
         for iri, spoken in sorted(self.spoken.items()):
             if spoken.part_of:
                 parts[spoken.site, spoken.part_of].append(iri)
-        self._openers = {thread: self._opener(iris) for thread, iris in parts.items()}
-        self._names = {
-            thread: {name.casefold(): name for name in sorted({self.spoken[iri].name for iri in iris}, reverse=True)}
-            for thread, iris in parts.items()
-        }
+        self._openers: dict[str, str] = {}
+        for iris in parts.values():
+            self._openers |= self._openers_of(iris)
+        self._names = {thread: _called({self.spoken[iri].name for iri in iris}) for thread, iris in parts.items()}
+
+    @property
+    def together(self) -> int:
+        """How many objects are in a whole in which several people speak."""
+        counts = Counter((each.site, each.part_of) for each in self.spoken.values() if each.part_of)
+        names = {(each.site, each.part_of, each.name) for each in self.spoken.values() if each.part_of}
+        speakers = Counter((site, part_of) for site, part_of, _ in names)
+        return sum(number for whole, number in counts.items() if speakers[whole] > 1)
 
     def is_current(self, given: ObjectText) -> bool:
         """Return whether this is the version of an object that counts, and somebody's."""
@@ -165,7 +217,7 @@ class Threads:
             if tie.name != own.name:
                 found.setdefault(tie.name, tie)
         if not found:
-            opener = self._openers.get((own.site, own.part_of), "")
+            opener = self._openers.get(given.object, "")
             if opener and opener != given.object and self.spoken[opener].name != own.name:
                 found[self.spoken[opener].name] = Tie(self.spoken[opener].name, TieKind.OPENER, opener)
         return [found[name] for name in sorted(found)][:MAX_ANSWERED]
@@ -176,6 +228,9 @@ class Threads:
                 yield Tie(self.spoken[iri].name, TieKind.REPLY, iri)
         names = self._names.get((own.site, own.part_of), {})
         yield from self._calls(given, names)
+        for iri in given.quoted:
+            if iri in self.spoken and self.spoken[iri].site == own.site:
+                yield Tie(self.spoken[iri].name, TieKind.QUOTE, iri)
         yield from self._named(given, names)
         whole = self.spoken.get(own.part_of)
         if whole is not None and whole.site == own.site and given.object not in self._answered:
@@ -206,6 +261,10 @@ class Threads:
                 if name and is_near and not _ENDS.search(text, end, found.start()):
                     yield Tie(name, TieKind.NAMED, "", part.start(), end)
                     break
+            if behind := _BEHIND_SAYING.match(text, found.end()):
+                name, end = _name_at(text, behind.end(), names)
+                if name and _ATTRIBUTED.match(text, end):
+                    yield Tie(name, TieKind.NAMED, "", behind.end(), end)
 
     def _add(self, given: ObjectText) -> None:
         name, site = " ".join(given.author.split()), given.site.removeprefix("www.") or site_of(given.url)
@@ -216,9 +275,27 @@ class Threads:
         if former is not None and (former.captured, former.capture) >= (given.captured, given.capture):
             self.spoken[given.object] = replace(former, first=first)
             return
+        answering = _REPLYING.match(title := " ".join(given.title.split()))
         self.spoken[given.object] = Spoken(
-            site, name, given.type, given.part_of, given.published, given.captured, given.capture, first
+            *(site, name, given.type, given.part_of, given.published, given.captured, given.capture, first),
+            is_in_thread=given.is_in_thread,
+            subject=title[answering.end() if answering else 0 :].casefold(),
+            is_answer=answering is not None,
         )
+
+    def _openers_of(self, iris: Sequence[str]) -> dict[str, str]:
+        """Return the object that opens the thread of each of some parts of one whole, where that is certain."""
+        if any(self.spoken[iri].is_in_thread for iri in iris):
+            return dict.fromkeys(iris, self._opener(iris))
+        by_subject: defaultdict[str, list[str]] = defaultdict(list)
+        for iri in iris:
+            by_subject[self.spoken[iri].subject].append(iri)
+        openers: dict[str, str] = {}
+        for subject, those in by_subject.items():
+            opening = [iri for iri in those if not self.spoken[iri].is_answer]
+            if subject and len(opening) == 1:
+                openers |= {iri: opening[0] for iri in those if iri != opening[0]}
+        return openers
 
     def _opener(self, iris: Sequence[str]) -> str:
         """Return the object that opens a thread, empty where that is in doubt.

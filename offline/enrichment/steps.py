@@ -41,8 +41,11 @@ SHIPPED: Final = {
     },
 }
 """The steps that ship, by group, in the order in which they are done."""
-ASKED_FOR: Final = frozenset({"sentences", "related-texts"})
-"""The steps that are done only where they are named: they take much, and few need what they say."""
+ASKED_FOR: Final = {
+    "sentences": "sentences, lemmas and noun phrases for programs",
+    "related-texts": "texts on the same in other words; needs the extra vectors",
+}
+"""The steps that are done only where they are named, with what they say: they take much, and few need that."""
 
 
 _EXTRAS: Final = {"related-texts": "vectors"}
@@ -140,5 +143,5 @@ def chosen_steps(names: Sequence[str]) -> tuple[EnrichmentStep, ...]:
     unknown = sorted(set(names) - known.keys())
     if unknown:
         raise EnrichError(f"there is no step {', '.join(unknown)}; there are {', '.join(known)}")
-    chosen = set(names) or known.keys() - ASKED_FOR
+    chosen = set(names) or known.keys() - ASKED_FOR.keys()
     return tuple(step for step in known.values() if step.name in chosen)

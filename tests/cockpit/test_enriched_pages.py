@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 
+from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.layout import ARCHIVE
+from aahcrawler.service.views.cited_capture import mail_address, names_of
+from aahcrawler.service.views.page_list import PageShown
 from aahcrawler.tombstones import Tombstone, write_tombstones
 from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import chosen_steps
@@ -101,10 +106,14 @@ def test_texts_that_say_nearly_the_same_are_listed_and_lead_to_their_words(shown
     assert "1.0" in [row[head.index("likeness")] for row in rows]
     listed = shown_there.text("/crawls/reposts/archive/alike")
     assert "The harbour master closed the lock" in listed
+    for author in ("ann", "bob"):
+        assert f"forum.test, {author}, 2020-05-01" in " ".join(re.sub("<[^>]+>", "", listed).split())
+    assert {row[head.index("author")] for row in rows} == {"ann", "bob"}
     assert "None are known" in listed  # Nobody did the step of related texts.
     (group,) = set(re.findall(r'href="(/crawls/reposts/archive/alike/cluster[^"]+)"', listed))
     told = shown_there.text(group)
     assert "2 web objects on 1 site" in told
+    assert "forum.test · bob · 2020-05-01" in re.sub("<[^>]+>", "", told)
     (words, _) = re.findall(r'href="(/crawls/reposts/captures/[^"]+)"', told)
     assert "words=%22The+harbour+master" in words
     capture = shown_there.text(words.partition("?")[0])
@@ -120,3 +129,47 @@ def test_a_takedown_since_then_is_told(shown_there: Enriched) -> None:
         at = (datetime.now(UTC) + timedelta(days=days)).isoformat()
         write_tombstones(folder, [Tombstone(id="1", at=at, by="ann", reason="asked", urls=("http://x/",), captures=1)])
         assert (said in shown_there.text(THERE)) is is_told
+
+
+def test_a_capture_says_at_once_where_it_is_archived_and_what_it_is_cited_by(shown_there: Enriched) -> None:
+    (page, *_) = re.findall(r'href="(/crawls/reposts/captures/[^"/?]+)', shown_there.text("/crawls/reposts/pages"))
+    told = shown_there.text(page)
+    assert "At a glance" in told
+    assert "1 capture, " in told
+    assert "nothing says whether it is relevant" in told or "relevant, by its score" in told
+    (mail,) = re.findall(r'href="(mailto:[^"]+)"', told)
+    asked = parse_qs(mail.removeprefix("mailto:?"))
+    assert "http://forum.test/" in asked["body"][0]
+    assert f"{page.rpartition('/')[2]}" in asked["body"][0]
+    written = shown_there.reader.text(f"{page}/text.txt")
+    assert "archive reposts, record urn:uuid:" in written
+    assert REPOSTED in written or "Quite another." in written
+
+
+def test_pages_of_people_stay_off_at_a_glance() -> None:
+    said = [
+        Annotation("urn:o", "urn:c", kind, name, "entities", "1", 0.8, f"urn:{name}")
+        for kind, name in (
+            (Kind.PERSON, "Ida Berg"),
+            (Kind.PLACE, "Leeds"),
+            (Kind.PLACE, "Leeds"),
+            (Kind.PLACE, "York"),
+        )
+    ]
+    assert names_of(said, AnnotationSettings()) == {Kind.PLACE: [("urn:Leeds", "Leeds"), ("urn:York", "York")]}
+    assert names_of(said, AnnotationSettings(people=True))[Kind.PERSON] == [("urn:Ida Berg", "Ida Berg")]
+
+
+def test_a_mail_is_as_short_as_programs_take_it_and_tells_nobody_to_send_it() -> None:
+    page = PageShown.model_construct(
+        title="A \r\n& b?", url="http://forum.test/?a=1&b=2", fetched_at="2026-01-02T03:04:05Z", record="urn:uuid:1"
+    )
+    address = mail_address(page, "demo", f"{'dike ' * 5000}", "http://localhost/crawls/demo/captures/1")
+    assert address.startswith("mailto:?subject=A%20%26%20b%3F&body=")
+    assert len(address) < 2_000
+    asked = parse_qs(address.removeprefix("mailto:?"))
+    assert asked.keys() == {"subject", "body"}
+    assert (
+        "http://forum.test/?a=1&b=2 (captured 2026-01-02T03:04:05Z, archive demo, record urn:uuid:1)"
+        in asked["body"][0]
+    )

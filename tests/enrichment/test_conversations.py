@@ -2,6 +2,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,12 @@ from offline.enrichment.conversations import Conversation, Conversations, Edges,
 from offline.enrichment.reply_ties import MAX_ANSWERED, Answer, TieKind
 
 
-def post(name: str, author: str, text: str = "The dike held.", **more: str) -> ObjectText:
+def post(name: str, author: str, text: str = "The dike held.", **more: Any) -> ObjectText:
     made = ObjectText(
         f"urn:{name}", f"urn:uuid:{name}", "post", "http://www.a.test/t/1", text, author=author, part_of="urn:thread"
     )
-    return replace(made, site="a.test", captured=f"2026-03-01T10:00:00Z {name}", **more)
+    told = {"is_in_thread": True, "captured": f"2026-03-01T10:00:00Z {name}", **more}
+    return replace(made, site="a.test", **told)
 
 
 def said(objects: Sequence[ObjectText], answers: Iterable[Answer] = ()) -> list[Annotation]:
@@ -237,3 +239,65 @@ def test_answers_are_read_from_what_a_crawl_states(tmp_path: Path, monkeypatch: 
     from offline.enrichment.reply_ties import answers_in
 
     assert [*answers_in(tmp_path)] == [Answer("urn:2", "urn:1")]
+
+
+def entry(name: str, author: str, text: str, **more: Any) -> ObjectText:
+    """Return an entry of a page of which nothing says that it is a thread."""
+    return post(name, author, text, is_in_thread=False, **more)
+
+
+def test_where_nothing_says_that_there_is_a_thread_nobody_answers_who_was_first() -> None:
+    entries = [entry(str(n), name, "The dike held.", published=f"2026-03-0{n}") for n, name in enumerate("ABC", 1)]
+    assert ties(entries) == set()
+    entries += [entry("4", "Dora", "@A it did."), entry("5", "Emil", "B: so it seems."), entry("6", "Fritz", "I see.")]
+    assert ties([*entries, replace(entry("7", "Gerda", "> held"), quoted=("urn:3", "urn:7"))]) == {
+        ("4", "A", "call"),
+        ("5", "B", "named"),
+        ("7", "C", "quote"),
+    }
+
+
+def test_subjects_that_are_answered_make_threads_of_mail_on_one_page() -> None:
+    mails = [
+        entry("1", "Ida", "Who has pumps?", title="Pumps"),
+        entry("2", "Karl", "We have.", title="Re: Pumps"),
+        entry("3", "Mia", "Who owns the barns?", title="Barns"),
+        entry("4", "Nils", "Which ones?", title="AW: Re: pumps"),
+        entry("5", "Ole", "Me.", title="Re: Wells"),
+        entry("6", "Per", "Hello."),
+    ]
+    assert ties(mails) == {("2", "Ida", "opener"), ("4", "Ida", "opener")}
+
+
+@pytest.mark.parametrize(
+    "text", ["Clara, it is open.", "@clara it is open.", "Am 3. Mai schrieb Clara Wendt:\nIst offen?"]
+)
+def test_somebody_is_called_by_a_given_name_that_nobody_else_there_has(text: str) -> None:
+    told = {(name, tie) for _, name, tie in ties([entry("1", "Clara Wendt", "Open?"), entry("2", "Dieter", text)])}
+    assert {name for name, _ in told} == {"Clara Wendt"}
+    two = [entry("1", "Clara Wendt", "Open?"), entry("3", "Clara Holm", "Yes."), entry("2", "Dieter", text)]
+    assert {name for _, name, _ in ties(two)} == ({"Clara Wendt"} if "Wendt" in text else set())
+
+
+def test_first_words_of_names_that_are_no_given_names_call_nobody() -> None:
+    assert ties([entry("1", "The Miller", "Open?"), entry("2", "Dieter", "The: what?")]) == set()
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ([], "no object says who wrote it"),
+        ([entry("1", "", "Open?")], "no object says who wrote it"),
+        ([entry("1", "Anna", "Open?"), entry("2", "Anna", "Yes.")], "no two people speak"),
+        ([entry("1", "Anna", "Open?"), entry("2", "Bert", "Yes.")], "of 2 objects beside those of others none quotes"),
+        (
+            [entry("1", "Anna", "Open?"), entry("2", "Bert", "@Anna yes."), entry("3", "Carl", "Anna, no.")],
+            "2 answers among 3 people on 1 site: 1 by @name, 1 by name",
+        ),
+    ],
+)
+def test_what_was_found_or_why_there_is_nothing_is_told(objects: list[ObjectText], words: str) -> None:
+    annotator = Conversations()
+    assert len(list(annotator.annotate(lambda: iter(objects), lambda: iter(())))) == ("among" in words) * 2
+    (told,) = annotator.told({})
+    assert words in told

@@ -73,7 +73,9 @@ def test_each_step_says_what_it_did_and_what_it_went_by(crawl: Path) -> None:
     assert "install a pipeline for spaCy" in ended.stderr
     again = run("enrich", crawl, *NAMES)
     assert again.stdout.splitlines() == [
-        f"{crawl}: {name}: nothing new" for name in ("language", "entities", "consolidation")
+        f"{crawl}: language: nothing new (2 annotations of former runs)",
+        f"{crawl}: entities: nothing new (3 annotations of former runs)",
+        f"{crawl}: consolidation: nothing new (1 annotation of former runs)",
     ]
 
 

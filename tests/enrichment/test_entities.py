@@ -8,7 +8,7 @@ import pytest
 from aahcrawler.annotations import REFINES, Annotation, Kind, annotation_iri
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.capitals import names_by_capitals
-from offline.enrichment.entity_annotator import EntityAnnotator
+from offline.enrichment.entity_annotator import EntityAnnotator, _Doubt
 from offline.enrichment.name_contexts import kind_beside, kind_by_words
 from offline.enrichment.name_joining import Consolidation
 from offline.enrichment.word_dictionaries import noun_dictionary
@@ -348,3 +348,24 @@ def test_streets_that_may_be_surnames_are_told_by_what_stands_before_them() -> N
     text = "They met on Salt Lane, said Nathan Lane."
     places = ((text.index(name), text.index(name) + len(name)) for name in ("Salt Lane", "Nathan Lane"))
     assert [kind_beside(text, *place, "en") for place in places] == [Kind.PLACE, Kind.PERSON]
+
+
+def test_a_model_is_doubted_where_capitals_tell_nothing(model: str) -> None:
+    text = "Old Mill Burns Again\nThe mill stood here. Remove the lid, and remove it soon. They met in Berg."
+    doubt = _Doubt(text)
+    assert doubt.about(text.index("Old Mill"), text.index(" Burns"))
+    assert doubt.about(text.index("Remove"), text.index(" the lid"))
+    assert not doubt.about(text.index("Berg"), text.index("Berg") + 4)
+    again = _Doubt(f"{text} So the Old Mill was lost.")
+    assert not again.about(text.index("Old Mill"), text.index(" Burns"))
+    names = _Doubt("Ida Berg, Walter Grimm, Jonna Holm")
+    assert not names.about(0, 8)
+    assert EntityAnnotator((), {"en": model}).version.startswith("6 ")
+
+
+@pytest.mark.parametrize(
+    "name", ["Dirección de Prevención e Investigación de Robos", "Secretaría de Evaluación e Información Educativa"]
+)
+def test_spanish_bodies_are_whole(name: str) -> None:
+    text = f"Ayer habló con la {name} de la provincia."
+    assert name in {text[each.start : each.end] for each in names_by_capitals(text, "es")}

@@ -2,6 +2,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
@@ -24,7 +25,7 @@ def changed(given: str, words: int) -> str:
     return " ".join(parts)
 
 
-def article(number: int, body: str, **more: str) -> ObjectText:
+def article(number: int, body: str, **more: Any) -> ObjectText:
     made = ObjectText(f"urn:a:{number}", f"urn:uuid:{number}", "article", "http://a.test/", body)
     return replace(made, captured=f"2026-03-01T10:{number // 60:02}:{number % 60:02}Z", **more)
 

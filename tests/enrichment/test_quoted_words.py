@@ -1,9 +1,34 @@
 """What an object quotes of earlier ones of its page is not said by it."""
 
-from offline.enrichment.object_texts import without_quotes
+from collections.abc import Sequence
+
+import pytest
+
+from offline.enrichment.object_texts import own_words
 
 FIRST = "The mayor Walter Grimm let the dike rot for years, and I cannot stand it."
 ANSWER = "Ann wrote: The mayor Walter Grimm let the dike rot for years, and I cannot stand it. I do not agree at all."
+
+
+def without_quotes(texts: Sequence[str], dates: Sequence[str | None]) -> list[str]:
+    return [each.text for each in own_words(texts, dates)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "quoted"),
+    [
+        ([FIRST, ANSWER], (0,)),
+        ([FIRST, "> let the dike rot for years, and\nYou exaggerate, and you know it as well as I do."], (0,)),
+        ([FIRST, "He let the dike rot for years, and, for all I know, still does, whatever anybody says."], ()),
+        ([FIRST, ANSWER, f"{ANSWER.removeprefix('Ann wrote: ')} Neither do I, nor does anybody else whom I know."], ()),
+        ([FIRST, FIRST], ()),
+    ],
+    ids=["ten words in a row", "six words behind a sign", "six words of every day", "a formula of three", "a copy"],
+)
+def test_whose_words_a_text_has_is_whom_it_quotes(texts: list[str], quoted: tuple[int, ...]) -> None:
+    found = own_words(texts, [""] * len(texts))
+    assert found[0].quoted == ()
+    assert found[-1].quoted == quoted
 
 
 def test_quoted_words_are_blank_and_all_else_keeps_its_place() -> None:

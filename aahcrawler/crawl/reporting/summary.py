@@ -166,7 +166,7 @@ class Counted(Protocol):
 def results(crawl: Seeded) -> Sequence[SeedResult]:
     """Return what became of each seed of a crawl, in the order of the definition."""
     scope = Scope(crawl.icd)
-    starts = {seed: seed for seed in crawl.icd.seeds} | crawl.icd.queries
+    starts = {**{seed: seed for seed in crawl.icd.seeds}, **crawl.icd.queries}
     canonical = {name: scope.spelling.url(url) or "" for name, url in starts.items()}
 
     def refusal(url: str) -> str | None:

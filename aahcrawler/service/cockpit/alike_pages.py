@@ -42,7 +42,7 @@ def routes(site: Site) -> APIRouter:
         if not is_enriched(found):
             return site.crawl_page(session, found, "archive", "alike.html", groups=None)
         with enriched_of(indexes, found) as enriched:
-            groups = [(kind, *alike_listed(enriched.annotations, kind)) for kind in ALIKE]
+            groups = [(kind, *alike_listed(enriched, kind)) for kind in ALIKE]
             note = enriched.note
         return site.crawl_page(
             session, found, "archive", "alike.html", groups=groups, note=note, titles=GROUPS, steps=STEPS

@@ -8,22 +8,25 @@ from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.annotations.judgements import MemberDecision, membership_of
 from aahcrawler.annotations.web_annotations import AnnotationFileError
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
+from aahcrawler.objects.capture_statements import read_statements
 from aahcrawler.overview.overview_sections import columns
 from aahcrawler.overview.periods import PERIOD, periods
 from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.replay.page_marks import FIRST_WORD
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
+from aahcrawler.segments import DamageError
 from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.alike_pages import GROUPS, marking
 from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
-from aahcrawler.service.cockpit.spoken_sections import chosen_in, shown_markup
+from aahcrawler.service.cockpit.spoken_sections import LABELS, Leads, chosen_in, shown_markup
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.alike_texts import alike_beside
 from aahcrawler.service.views.capture_view import (
@@ -32,9 +35,11 @@ from aahcrawler.service.views.capture_view import (
     Picture,
     capture_picture,
     capture_row,
+    capture_text,
     capture_view,
 )
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery, asked_moment
+from aahcrawler.service.views.cited_capture import as_text, held_by, mail_address, names_of
 from aahcrawler.service.views.crawl_findings import page_counts, repairs_of, seeds_page, traps_of
 from aahcrawler.service.views.object_list import (
     Lacking,
@@ -45,7 +50,7 @@ from aahcrawler.service.views.object_list import (
     object_list,
     url_captures,
 )
-from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list
+from aahcrawler.service.views.page_list import Level, PageFilter, PageShown, page_list, page_shown
 from aahcrawler.service.views.page_pictures import Pictured, PicturesBusyError
 from aahcrawler.service.views.picture_gallery import (
     Gallery,
@@ -55,6 +60,7 @@ from aahcrawler.service.views.picture_gallery import (
     table_of_pictures,
 )
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
+from aahcrawler.service.views.search_answers import SearchResults
 from aahcrawler.service.views.spoken_of import Enriched, TimeSpan, enriched_of, is_enriched
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.urls import canonicalize
@@ -78,6 +84,7 @@ _OF_WORDS = {"words": ("Words marked", Modifier.WORDS)}
 """The same for somebody who comes from a search."""
 _OF_SCRIPTS = {"sent": ("As it was sent", Modifier.SENT)}
 """The same for pages that are shown as a browser left them."""
+NO_TEXT: Final = Kind("no-text", HTTPStatus.CONFLICT, "The text of the capture cannot be read")
 BUSY: Final = Kind("pictures-busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too many pictures at once")
 _PICTURES = {"screenshot": Picture.SCREENSHOT, "thumbnail": Picture.THUMBNAIL}
 
@@ -145,12 +152,32 @@ def routes(site: Site) -> APIRouter:
         marked = passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         values |= {"words": words, "passages": marked, "decision": _decision(found, shown.page.url)}
-        values["alike"] = ()
+        settings = AnnotationSettings.of(found.folder)
+        values |= {"alike": (), "names": {}, "labels": LABELS, "leads": Leads(crawl, settings)}
         if is_enriched(found):
             with enriched_of(indexes, found) as enriched:
                 values["alike"] = alike_beside(enriched, shown.page.record)
+                said = [*enriched.annotations.of_capture(shown.holder or shown.page.record)]
+                values["names"] = names_of(said, settings)
             values |= {"marked": marking(crawl, found), "titles": GROUPS}
+        passage = _passage(marked, shown)
+        link = f"{site.names.cockpit}{address('crawls', crawl, 'captures', record)}"
+        values["held"] = held_by(indexes, site.instruments.reach.crawls(), shown.page.url)
+        values["mail"] = mail_address(shown.page, crawl, passage, link)
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
+
+    @router.get("/captures/{record}/text.txt")
+    def download_text(_: Reading, crawl: str, record: Annotated[str, Path(max_length=100)]) -> Response:
+        with indexes.asked(site.crawl(crawl)) as index:
+            row = capture_row(index, record)
+            page = page_shown(row)
+            holder = capture_row(index, page.unchanged) if page.unchanged else row
+            try:
+                objects = read_statements(capture_text(index, holder)).objects
+            except (OSError, DamageError) as error:
+                raise ProblemError(NO_TEXT, f"its statements cannot be read ({error}); restore the segment") from error
+        named = {"Content-Disposition": f'attachment; filename="{crawl}-{record.removeprefix("urn:uuid:")}.txt"'}
+        return Response(as_text(page, crawl, objects), media_type="text/plain; charset=utf-8", headers=named)
 
     @router.get("/captures/{record}/in-small")
     def show_in_small(_: Reading, crawl: str, record: Annotated[str, Path(max_length=100)]) -> Response:
@@ -176,6 +203,13 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "pages", "compare.html", shown=difference)
 
     return router
+
+
+def _passage(marked: SearchResults | None, shown: CaptureView) -> str:
+    """Return the words that a mail quotes: what was found on the page, else how its first text begins."""
+    if marked is not None and marked.results:
+        return "".join(piece.text for piece in marked.results[0].snippet)
+    return next((each.body for each in shown.objects if each.body), "")
 
 
 def _decision(crawl: Crawl, url: str) -> MemberDecision | None:

@@ -41,6 +41,7 @@ from aahcrawler.service.views.spoken_of import (
     table_of,
     table_of_all,
     table_of_one,
+    table_of_ties,
 )
 
 _MAX_KEPT: Final = 20
@@ -97,6 +98,7 @@ def routes(site: Site) -> APIRouter:
             "span": span,
             "unspanned": address(*here, of=of),
             "csv": address(*here, "mentions.csv", of=of, since=span.since, until=span.until),
+            "ties": address(*here, "ties.csv", of=of) if told.ties else "",
         }
         return site.crawl_page(session, found, "archive", "spoken_one.html", **values)
 
@@ -106,6 +108,13 @@ def routes(site: Site) -> APIRouter:
         with enriched_of(indexes, found) as enriched:
             rows = [*table_of_one(enriched, kind, of, AnnotationSettings.of(found.folder), span)]
         return as_csv(f"{crawl}-mentions", rows)
+
+    @router.get("/spoken/{kind}/ties.csv")
+    def download_ties(_: Reading, crawl: str, kind: Kind, of: Meant) -> Response:
+        found = site.crawl(crawl)
+        with enriched_of(indexes, found) as enriched:
+            rows = [*table_of_ties(enriched, kind, of, AnnotationSettings.of(found.folder))]
+        return as_csv(f"{crawl}-ties", rows)
 
     return router
 

@@ -23,6 +23,7 @@ from aahcrawler.service.views.spoken_of import (
     TimeSpan,
     month_of,
 )
+from aahcrawler.service.views.ties_over_time import Trend
 
 LABELS: Final = {
     Kind.TOPIC: "Topic",
@@ -65,9 +66,14 @@ class Leads:
         return self.search(kind, label)
 
     def search(self, kind: Kind, label: str, period: str = "") -> str:
-        """Return the address of a search for objects that speak of something; a plain name is searched as words."""
-        words = label.replace('"', " ")
-        query = f'{kind}:"{words}"' if kind in _IN_SEARCH else f'"{words}"'
+        """Return the address of the search for objects that speak of something."""
+        return self._found(_asked(kind, label), period)
+
+    def together(self, one: tuple[Kind, str], other: tuple[Kind, str], period: str = "") -> str:
+        """Return the address of the search for objects that speak of two things, each a kind and a label."""
+        return self._found(f"{_asked(*one)} {_asked(*other)}", period)
+
+    def _found(self, query: str, period: str) -> str:
         return address("search", q=query, crawl=self._crawl, **(_dates(period) or asdict(self._span)))
 
     def capture(self, record: str, words: str) -> str:
@@ -75,6 +81,12 @@ class Leads:
         marked = " ".join(words.replace('"', " ").split()[:12])
         asked = f'"{marked}"' if marked else ""
         return address("crawls", self._crawl, "captures", record.removeprefix("urn:uuid:"), words=asked)
+
+
+def _asked(kind: Kind, label: str) -> str:
+    """Return the query for what speaks of something; a mere name is searched as words."""
+    words = label.replace('"', " ")
+    return f'{kind}:"{words}"' if kind in _IN_SEARCH else f'"{words}"'
 
 
 def _dates(period: str) -> dict[str, str]:
@@ -182,6 +194,8 @@ def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[Ove
         best = sorted(told.beside, key=lambda each: -each.objects)[:_BARS]
         picture = _bars("Together with", best, leads.page)
         found.append(OverviewSection("beside", "Together with", picture + table(("Name", "kind", "objects"), rows)))
+    if told.ties:
+        found.append(_ties(told, leads, chosen))
     if told.months:
         names = _periods_of(told)
 
@@ -195,6 +209,38 @@ def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[Ove
             OverviewSection("balance", "Praise and blame", picture + table(("Time", "praise", "blame"), counts))
         )
     return found
+
+
+_TRENDS: Final = {Trend.RISING: "↗", Trend.FALLING: "↘", Trend.STEADY: "→"}
+
+
+def _ties(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> OverviewSection:
+    """Return the section of the partners that rise and fall: a row each, the most rising first."""
+    spoken, title = told.spoken, "Closer and looser ties"
+    rows = [
+        Row(f"{_TRENDS[each.trend]} {each.label}", each.months, leads.page(each.kind, each.of, each.label))
+        for each in told.ties
+    ]
+
+    def both(place: int, period: str = "") -> str:
+        each = told.ties[place]
+        return leads.together((spoken.kind, spoken.label), (each.kind, each.label), period)
+
+    dated = {month: n for month, n in spoken.months.items() if month}
+    picture = shares(title, rows, dated, both, chosen)
+    note = (
+        "<p>The larger a disk, the more of the objects of that time which speak of it speak of the partner as well. "
+        "↗ has a larger share of the later half of these objects than of the earlier half, ↘ a smaller one, by more "
+        "than chance makes of nineteen ties in twenty; → has not. A disk leads to the objects, these to their "
+        "captures.</p>"
+    )
+    lines = [
+        (each.label, both(place), (str(each.kind), each.trend, f"{each.earlier:.0%}", f"{each.later:.0%}", sum(n)))
+        for place, each in enumerate(told.ties)
+        for n in [each.months.values()]
+    ]
+    heads = ("With", "kind", "the tie is", "earlier share", "later share", "objects")
+    return OverviewSection("ties", title, picture + note + table(heads, lines))
 
 
 def _periods_of(told: SpokenOfOne) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """Groups of texts in a crawl that are near duplicates, or about the same, each with the reason."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
-from aahcrawler.annotations import Annotation, Annotations
+from aahcrawler.annotations import Annotation
 from aahcrawler.annotations import Kind as About
 from aahcrawler.service.views.spoken_of import NOT_SPOKEN_OF, Enriched
 from aahcrawler.service.web.problems import ProblemError
@@ -32,6 +32,7 @@ class AlikeText(BaseModel):
     object: str
     record: str
     site: str
+    author: str
     published: str
     opening: str
     likeness: float
@@ -53,7 +54,7 @@ class AlikeGroup(BaseModel):
 
 
 class AlikeListed(BaseModel):
-    """A group as it is listed."""
+    """A group as it is listed, with a few of its texts, the first published first."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -61,68 +62,75 @@ class AlikeListed(BaseModel):
     of: str
     label: str
     objects: int
+    texts: tuple[AlikeText, ...]
 
 
-def alike_listed(found: Annotations, kind: About) -> tuple[tuple[AlikeListed, ...], int]:
+def alike_listed(enriched: Enriched, kind: About) -> tuple[tuple[AlikeListed, ...], int]:
     """Return the largest groups of a kind, and how many there are."""
-    ranked, total = found.ranked(kind, MAX_GROUPS)
-    return tuple(AlikeListed(kind=kind, of=e.meant, label=e.label, objects=e.objects) for e in ranked), total
+    ranked, total = enriched.annotations.ranked(kind, MAX_GROUPS)
+    pages = _Pages(enriched)
+    listed = []
+    for each in ranked:
+        members = [*enriched.annotations.of_meant(kind, each.meant)]
+        texts = _group(kind, each.meant, members, pages, BESIDE).texts
+        listed.append(AlikeListed(kind=kind, of=each.meant, label=each.label, objects=each.objects, texts=texts))
+    return tuple(listed), total
 
 
 def alike_group(enriched: Enriched, kind: About, of: str) -> AlikeGroup:
     """Return a group with its first texts by publication. Raise ``ProblemError`` where there is none."""
-    return _group(kind, of, [*enriched.annotations.of_meant(kind, of)], _Dates(enriched), MAX_TEXTS)
+    return _group(kind, of, [*enriched.annotations.of_meant(kind, of)], _Pages(enriched), MAX_TEXTS)
 
 
 def alike_beside(enriched: Enriched, record: str) -> tuple[tuple[AlikeText, AlikeGroup], ...]:
-    """Return the texts of a capture that belong to a group, each with its group and a few other members."""
-    dates, beside = _Dates(enriched), []
+    """Return the texts of a capture that others are like, each with its group, which has few of the others."""
+    pages, beside = _Pages(enriched), []
     for each in enriched.annotations.of_capture(record):
         if each.kind in ALIKE:
             others = [one for one in enriched.annotations.of_meant(each.kind, each.iri) if one.object != each.object]
             if others:
-                beside.append((dates.text(each), _group(each.kind, each.iri, others, dates, BESIDE)))
+                beside.append((pages.text(each), _group(each.kind, each.iri, others, pages, BESIDE)))
     return tuple(beside)
 
 
 def alike_table(enriched: Enriched) -> Iterator[tuple[object, ...]]:
-    """Yield all grouped texts as rows of a table, group by group, after a header row."""
-    dates = _Dates(enriched)
-    yield "kind", "group", "label", "likeness", "published", "site", "object", "record", "opening"
+    """Yield all texts that others are like as rows of a table, group by group, its head first."""
+    pages = _Pages(enriched)
+    yield "kind", "group", "label", "likeness", "published", "author", "site", "object", "record", "opening"
     for kind in ALIKE:
         every = sorted(enriched.annotations.of_kind(kind), key=lambda each: (each.iri, each.object, each.capture))
         for each in every:
-            text = dates.text(each)
-            told = text.likeness, text.published, text.site, text.object, text.record, text.opening
+            text = pages.text(each)
+            told = text.likeness, text.published, text.author, text.site, text.object, text.record, text.opening
             yield str(kind), each.iri, each.label, *told
 
 
-class _Dates:
-    """Dates of publication of objects, read when one is first asked for."""
+class _Pages:
+    """What pages say of objects: who wrote them, and when they were published."""
 
     def __init__(self, enriched: Enriched) -> None:
         self._enriched = enriched
-        self._dates: Mapping[str, str] | None = None
 
     def text(self, each: Annotation) -> AlikeText:
         """Return what an annotation says of a text."""
-        if self._dates is None:
-            self._dates = self._enriched.dates()
+        asked = "SELECT coalesce(author, ''), coalesce(date, '') FROM object WHERE iri = ?"
+        author, published = self._enriched.pages.base.execute(asked, (each.object,)).fetchone() or ("", "")
         return AlikeText(
             object=each.object,
             record=each.capture,
             site=urlsplit(each.object).hostname or "",
-            published=self._dates.get(each.object, ""),
+            author=author,
+            published=published,
             opening=each.quote,
             likeness=each.confidence,
         )
 
 
-def _group(kind: About, of: str, members: list[Annotation], dates: _Dates, most: int) -> AlikeGroup:
+def _group(kind: About, of: str, members: list[Annotation], pages: _Pages, most: int) -> AlikeGroup:
     if not members:
         raise ProblemError(NOT_SPOKEN_OF, "there is no such group of texts by now; look at all of them")
     latest = {each.object: each for each in sorted(members, key=lambda each: each.capture)}
-    texts = sorted(map(dates.text, latest.values()), key=lambda each: (not each.published, each.published, each.object))
+    texts = sorted(map(pages.text, latest.values()), key=lambda each: (not each.published, each.published, each.object))
     dated = [each.published for each in texts if each.published]
     return AlikeGroup(
         kind=kind,

@@ -23,6 +23,7 @@ from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row, capture_text
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
+from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, ties_over_time
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.judged_sentences import about, judged_languages
@@ -135,8 +136,9 @@ class SpokenOfOne(BaseModel):
     """Where something is spoken of, with what else, and the opinions in sentences that name it.
 
     ``judged`` counts its objects by language where sentences in that were judged, and ``not_judged``
-    those of other languages. ``months`` counts praise and blame by month of publication. ``cut`` tells that there are
-    more annotations than were looked at.
+    those of other languages. ``months`` counts praise and blame by month of publication. ``ties`` are those with what
+    is spoken of beside it, over all times, from the most rising to the most falling. ``cut`` tells that there are more
+    annotations than were looked at.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -145,6 +147,7 @@ class SpokenOfOne(BaseModel):
     when: str
     quotes: tuple[Quoted, ...]
     beside: tuple[SpokenOf, ...]
+    ties: tuple[TieOverTime, ...]
     opinions: tuple[OpinionTold, ...]
     all_opinions: int
     months: Mapping[str, tuple[int, int]]
@@ -312,13 +315,14 @@ def spoken_of(
         terms=tuple(value_of(first, "terms").split()),
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
-    kinds = [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE, About.PERSON) if settings.has_page(each)]
+    kinds = _kinds_beside(settings)
     beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
         spoken=one,
         when=value_of(first, "when"),
         quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
+        ties=most_changed(_ties(enriched, kind, of, settings)),
         opinions=tuple(sorted(told, key=lambda each: (each.published, each.object, each.sentence))[:SENTENCES]),
         all_opinions=len(told),
         months=dict(sorted(months.items())),
@@ -346,6 +350,36 @@ def table_of_one(
         if span.has(date):
             told = each.quote, each.start, each.end, each.confidence, value_of(each, "polarity")
             yield what, *told, date, each.object, each.capture, each.annotator
+
+
+def _kinds_beside(settings: AnnotationSettings) -> list[About]:
+    """Return the kinds of what is told to be spoken of beside something: what has pages of its own."""
+    return [each for each in (About.TOPIC, About.ORGANISATION, About.PLACE, About.PERSON) if settings.has_page(each)]
+
+
+def _ties(enriched: Enriched, kind: About, of: str, settings: AnnotationSettings) -> tuple[TieOverTime, ...]:
+    """Return the ties of something with all that is spoken of beside it."""
+    found, dates = enriched.annotations, enriched.dates()
+    objects = {each.object for each in islice(found.of_meant(kind, of), _READ)}
+    months = {iri: month for iri in objects if (month := month_of(dates.get(iri, "")))}
+    together = (
+        (each, *row) for each in _kinds_beside(settings) for row in islice(found.objects_beside(each, kind, of), _READ)
+    )
+    return ties_over_time(together, months)
+
+
+def table_of_ties(
+    enriched: Enriched, kind: About, of: str, settings: AnnotationSettings
+) -> Iterator[tuple[object, ...]]:
+    """Yield the ties of something as rows, the head first: one for each partner and period of publication.
+
+    Raise ``ProblemError`` where it may have no page.
+    """
+    check_has_page(kind, settings)
+    yield "with", "kind", "period", "objects", "earlier share", "later share", "trend", "change"
+    for each in _ties(enriched, kind, of, settings):
+        for period, objects in each.months.items():
+            yield each.label, str(each.kind), period, objects, each.earlier, each.later, str(each.trend), each.change
 
 
 def check_has_page(kind: About, settings: AnnotationSettings) -> None:

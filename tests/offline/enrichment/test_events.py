@@ -1,5 +1,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ POST = ObjectText(
 )  # fmt: skip
 
 
-def found(text: str, **others: str) -> list[Annotation]:
+def found(text: str, **others: Any) -> list[Annotation]:
     return list(Events().annotate(replace(POST, text=text, **others)))
 
 
