@@ -26,6 +26,7 @@ from aahcrawler.frontier.protocol import (
     FrontierFullError,
     FrontierUnavailableError,
     Lease,
+    QueueCounts,
     State,
 )
 from aahcrawler.objects.writer import CaptureDescription
@@ -202,6 +203,9 @@ class Books:
         """Keep no counts."""
 
     def stats(self) -> Mapping[str, float]:
+        return {}
+
+    def queue_counts(self) -> Mapping[str, QueueCounts]:
         return {}
 
     def counts(self) -> Counts:

@@ -45,8 +45,9 @@ class Endpoint:
 
     def answer(self, path: str) -> Reply:
         """Answer a query in the media type that endpoints prefer for its form, and anything else with an article."""
-        if urlsplit(path).path != "/sparql":
-            return article(int(path.rpartition("/")[2])) if path.startswith("/thing/") else Reply(b"", 404)
+        place = urlsplit(path).path
+        if place != "/sparql":
+            return article(int(place.rpartition("/")[2])) if place.startswith("/thing/") else Reply(b"", 404)
         query = parse_qs(urlsplit(path).query)["query"][0]
         if int(query.rpartition("OFFSET ")[2].split()[0]) >= self.least_refused:
             return Reply(b"22023 Error SR353: sorted TOP clause", 500, {"Content-Type": "text/plain"})
@@ -221,4 +222,4 @@ def test_a_dry_run_tells_of_a_query_that_is_wrong_and_an_endpoint_that_is_none(
     query = next(each for each in told if each.get("url") == name)
     assert query["verdict"] == verdict
     assert detail in query.get("detail", "")
-    assert bool(query.get("advice")) == (verdict != "fetched")
+    assert bool(query["hints"]) == (verdict != "fetched")

@@ -36,7 +36,7 @@ from tests.crawl.world import define
 from tests.enrichment.archives import LONG, write_posts
 from tests.takedown.floods import WORD, contents, holds, indexed, removed, url
 
-STEPS = 17
+STEPS = 21
 """How often the takedown of the tests replaces or deletes a file."""
 KILLING = """
 import os
