@@ -162,7 +162,7 @@ def routes(site: Site) -> APIRouter:
             values |= {"marked": marking(crawl, found), "titles": GROUPS}
         passage = _passage(marked, shown)
         link = f"{site.names.cockpit}{address('crawls', crawl, 'captures', record)}"
-        values["held"] = held_by(indexes, site.instruments.reach.crawls(), shown.page.url)
+        values["held"], values["unasked"] = held_by(indexes, site.instruments.reach.crawls(), shown.page.url)
         values["mail"] = mail_address(shown.page, crawl, passage, link)
         return site.crawl_page(session, found, "pages", "capture.html", parts=score_parts(shown), most=_LINKS, **values)
 

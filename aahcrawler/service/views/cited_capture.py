@@ -36,9 +36,9 @@ class HeldBy(BaseModel):
     record: str
 
 
-def held_by(indexes: PageIndexes, crawls: Sequence[Crawl], url: str) -> tuple[HeldBy, ...]:
-    """Return the crawls that have captures of a URL, the latest first; those that cannot be asked are left out."""
-    found = []
+def held_by(indexes: PageIndexes, crawls: Sequence[Crawl], url: str) -> tuple[tuple[HeldBy, ...], int]:
+    """Return the crawls that have captures of a URL, the latest first, and how many crawls could not be asked."""
+    found, unasked = [], 0
     for crawl in crawls:
         if crawl.folder is None:
             continue
@@ -50,12 +50,13 @@ def held_by(indexes: PageIndexes, crawls: Sequence[Crawl], url: str) -> tuple[He
                     (url,),
                 ).fetchone()
         except ProblemError:
+            unasked += 1
             continue
         captures, first, last, record = tuple(row)
         if captures:
             told = {"captures": captures, "first": first, "last": last, "record": record}
             found.append(HeldBy(crawl=crawl.id, title=crawl.icd.title or crawl.id, **told))
-    return tuple(sorted(found, key=lambda each: (each.last, each.crawl), reverse=True))
+    return tuple(sorted(found, key=lambda each: (each.last, each.crawl), reverse=True)), unasked
 
 
 def names_of(said: Sequence[Annotation], settings: AnnotationSettings) -> dict[Kind, list[tuple[str, str]]]:
@@ -83,13 +84,19 @@ def citation(page: PageShown, crawl: str) -> str:
 
 
 def as_text(page: PageShown, crawl: str, objects: Sequence[ObjectRow]) -> str:
-    """Return the texts of a capture's objects with their authors and dates, below what it is cited by."""
+    """Return the texts of a capture's objects with their authors and dates, below what it is cited by.
+
+    Beyond ``MAX_TEXT`` characters it is cut, and says so at its end.
+    """
     parts = [citation(page, crawl)]
     for each in objects:
         if each.body:
             told = " · ".join(filter(None, (each.type, each.title, each.author, each.date)))
             parts.append(f"{told}\n\n{each.body}")
-    return "\n\n----\n\n".join(parts)[:MAX_TEXT] + "\n"
+    text = "\n\n----\n\n".join(parts)
+    return (
+        f"{text}\n" if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]}\n\n----\n\nCut here: the archive has the rest.\n"
+    )
 
 
 def mail_address(page: PageShown, crawl: str, passage: str, link: str) -> str:
