@@ -35,18 +35,22 @@ def take_back(frontier: Path, attempt: Callable[[], bool]) -> bool:
 
     Return whether it succeeded.
 
-    The first attempt is made at once and is the only one if nobody looks; the last one is made after 15 seconds.
+    The first attempt is made at once, the last one after 15 seconds. If nobody looks, two are made, without a pause.
     """
     if attempt():
         return True
     deadline = time.monotonic() + _PATIENCE
-    while _is_lent(frontier) and time.monotonic() < deadline:
-        with open(frontier / _NOTE, "w", encoding="utf-8", opener=private) as note:
-            note.write("\n")
-        time.sleep(_PAUSE)
+    while time.monotonic() < deadline:
+        # Looked at before the attempt: whoever looked may let go between the two.
+        if is_lent := _is_lent(frontier):
+            with open(frontier / _NOTE, "w", encoding="utf-8", opener=private) as note:
+                note.write("\n")
+            time.sleep(_PAUSE)
         if attempt():
             (frontier / _NOTE).unlink(missing_ok=True)
             return True
+        if not is_lent:
+            return False
     return False
 
 

@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from aahcrawler.service.cockpit.site import COOKIE, sent_form
+from aahcrawler.service.web import noted_acts
 from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import EDITOR, OPERATOR, READER, Cockpit
 from tests.cockpit.shown_crawl import CRAWL, HOSTILE
@@ -15,6 +17,12 @@ from tests.crawl.crawling import until
 
 HERE = f"/crawls/{CRAWL}"
 MADE = "id: noted\ncontact: a@example.org\nseeds: [http://a.test/]\ntopic: {keywords: [flood]}\n"
+
+
+@pytest.fixture(autouse=True)
+def every_refusal_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Note each refusal by itself: other tests of the same cockpit may have used up what a minute has."""
+    monkeypatch.setattr(noted_acts, "MAX_REFUSALS", 1_000_000)
 
 
 class Since:

@@ -184,6 +184,12 @@ def test_nobody_waits_for_a_folder_that_a_crawl_has(folder: Path, icd: Icd, monk
         opened.close()
 
 
+def test_a_folder_is_had_when_who_looked_lets_go_just_after_the_first_attempt(tmp_path: Path) -> None:
+    attempts = iter([False, True])
+    assert lending.take_back(tmp_path, lambda: next(attempts))
+    assert next(attempts, None) is None
+
+
 def test_a_server_that_another_uses_stays(reach: CrawlRegistry, folder: Path) -> None:
     with reach.frontier(reach.crawl("test")):
         pass

@@ -52,8 +52,8 @@ def test_all_of_a_list_is_there_at_the_end_once_and_in_order(visited: dict[str, 
 
 
 def test_a_long_list_comes_back_whole_and_in_time(visited: dict[str, Visited]) -> None:
-    assert re.findall(r"words of post number (\d+)", visited["emptied"].dom) == [str(number) for number in range(2500)]
-    assert visited["emptied"].dom.count("data-aah-kept") == 2480
+    assert re.findall(r"words of post number (\d+)", visited["emptied"].dom) == [str(number) for number in range(1000)]
+    assert visited["emptied"].dom.count("data-aah-kept") == 980
     assert not {"not put back", "endless script"} & {*visited["emptied"].rendered.refused}
 
 
