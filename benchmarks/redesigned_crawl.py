@@ -24,7 +24,16 @@ from aahcrawler.segments import Members, open_segment, segments
 from benchmarks.process_memory import run
 from benchmarks.recorded import RecordedSite, Served, score, start_site
 from benchmarks.results import Cell
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MAX_PAGES_UNKNOWN, NETWORK, BenchmarkError, table
+from benchmarks.sites import (
+    ICD,
+    KNOWLEDGE_BASE,
+    LIMITED,
+    MAX_PAGES_UNKNOWN,
+    MAX_SECONDS,
+    NETWORK,
+    BenchmarkError,
+    table,
+)
 from knowledge_base.loader import load
 
 ADAPTATION = "AAH_ADAPTATION"
@@ -88,7 +97,7 @@ def crawl(definition: Path, redesign: Redesign) -> None:
     environment = dict(os.environ)
     environment[KNOWLEDGE_BASE] = str(redesign.knowledge_base)
     environment[ADAPTATION] = "1" if redesign.adapts else "0"
-    finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
+    finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, MAX_SECONDS)
     if finished.code:
         raise BenchmarkError(f"{redesign.after.name}: the crawl ended with {finished.code}:\n{finished.output}")
 

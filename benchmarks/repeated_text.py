@@ -23,7 +23,7 @@ SENTENCES = 40
 """The most words that are quoted."""
 WHOLE, FOREIGN = 0.95, 1.15
 """The least share of a body in the element that holds it, and the most words of that relative to those of the body."""
-LEAST = 8
+MIN_WORDS = 8
 """Words of a body below which it is left as it is: it is too short to be told from others."""
 
 _DEVICES = (
@@ -96,7 +96,7 @@ def _drawn(seed: int, about: str) -> int:
 def _numbered(rows: Sequence[Mapping[str, Any]]) -> Mapping[int, int]:
     """Return the place of each body's row by the body's number, for those that are long enough."""
     bodied = [place for place, row in enumerate(rows) if words(row["body"] or "")]
-    return {number: place for number, place in enumerate(bodied) if len(words(rows[place]["body"])) >= LEAST}
+    return {number: place for number, place in enumerate(bodied) if len(words(rows[place]["body"])) >= MIN_WORDS}
 
 
 def _firm(site: RecordedSite, truth: Truth, numbers: set[int]) -> list[int]:

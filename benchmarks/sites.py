@@ -31,7 +31,7 @@ from benchmarks.recorded import RecordedSite, find_sites, score, start_site
 from benchmarks.results import Cell, report
 from knowledge_base.loader import load
 
-LONGEST = 900.0
+MAX_SECONDS = 900.0
 """Seconds after which the crawl of a site is given up."""
 
 ICD = """\
@@ -87,7 +87,7 @@ def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Fini
         output = folder / "crawl"
         described = ICD.format(site=site.name, seed=served.url, network=NETWORK, output=json.dumps(str(output)))
         definition.write_text(described + limits, "utf-8")
-        finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, LONGEST)
+        finished = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], environment, MAX_SECONDS)
     if finished.code:
         raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output}")
     return finished, requests
@@ -121,7 +121,7 @@ def front_page(site: RecordedSite) -> Page:
 
 def table(crawled: Path, command: str, target: Path) -> Path:
     """Write the output of ``aah objects`` or ``aah pages`` to a file, with the recorded host in place of the server."""
-    finished = run([sys.executable, "-m", "aahcrawler.cli", command, str(crawled)], os.environ, LONGEST)
+    finished = run([sys.executable, "-m", "aahcrawler.cli", command, str(crawled)], os.environ, MAX_SECONDS)
     if finished.code:
         raise BenchmarkError(f"aah {command} ended with {finished.code}:\n{finished.output}")
     target.write_text(finished.output, "utf-8")

@@ -102,7 +102,7 @@ def _words(texts: Iterable[str], language: Language) -> Iterator[str]:
         yield from language.words(text)
 
 
-FEWEST = 5
+MIN_RELEVANT = 5
 """Relevant pages that a refinement is learned from at least, and other pages that they are compared with."""
 MAX_TERMS = 20
 _BEST_SHARE = 1 / 3
@@ -153,9 +153,9 @@ def refine(pages: Sequence[PageNote], topic: Topic, trusted: Trusted) -> Refinem
     """Learn from the pages of a reference crawl; a function of its arguments, whatever the order of the pages."""
     pages = sorted(pages, key=lambda page: (-page.worth, page.url))
     best, others = _parted(pages, trusted.relevant)
-    if len(best) < FEWEST:
+    if len(best) < MIN_RELEVANT:
         return Refinement(RefinementOutcome.TOO_FEW, len(pages), len(best))
-    if len(others) < FEWEST:
+    if len(others) < MIN_RELEVANT:
         return Refinement(RefinementOutcome.NO_OTHERS, len(pages), len(best))
     learned = _heaviest(_learned(best, others, topic))
     if not learned:
@@ -169,9 +169,9 @@ def refine(pages: Sequence[PageNote], topic: Topic, trusted: Trusted) -> Refinem
 def _parted(pages: Sequence[PageNote], relevant: float) -> tuple[Sequence[PageNote], Sequence[PageNote]]:
     """Separate the most relevant pages from the irrelevant ones, or from all others where few are irrelevant."""
     number = sum(page.worth >= relevant for page in pages)
-    best = pages[: min(number, max(FEWEST, round(len(pages) * _BEST_SHARE)))]
+    best = pages[: min(number, max(MIN_RELEVANT, round(len(pages) * _BEST_SHARE)))]
     others = pages[number:]
-    return best, others if len(others) >= FEWEST else pages[len(best) :]
+    return best, others if len(others) >= MIN_RELEVANT else pages[len(best) :]
 
 
 def _learned(best: Sequence[PageNote], others: Sequence[PageNote], topic: Topic) -> Mapping[str, float]:
@@ -180,7 +180,7 @@ def _learned(best: Sequence[PageNote], others: Sequence[PageNote], topic: Topic)
     for code in sorted({page.language for page in best}, key=str):
         here = [page for page in best if page.language == code]
         there = [page for page in others if page.language == code]
-        if len(here) < FEWEST or len(there) < FEWEST:
+        if len(here) < MIN_RELEVANT or len(there) < MIN_RELEVANT:
             continue
         for term, weight in _distinguishing(here, there, topic, code).items():
             learned[term] = max(learned.get(term, 0.0), weight * len(here) / len(best))

@@ -220,11 +220,11 @@ def _spelling(written: Counter[str]) -> str:
     return min(written.items(), key=lambda item: (-item[1], item[0]))[0]
 
 
-_FEWEST: Final = 4
+_MIN_DATES: Final = 4
 """Dates that a span is suggested for at least."""
 _SHARE: Final = 0.75
 """The share of all dates that have to lie in it."""
-_LONGEST: Final = timedelta(days=2 * 366)
+_MAX_SPAN: Final = timedelta(days=2 * 366)
 _MAX_DATES: Final = 5000
 _MAX_YEARS: Final = 20_000
 _YEAR = re.compile(r"(?<!\d)(?:19[89]|20\d)\d(?!\d)")
@@ -240,13 +240,13 @@ def dominant_span(text: str) -> SuggestedSpan | None:
     Only dates with a month count, from 1980 on.
     """
     dates = sorted(_dates(text), key=lambda found: (found[0].first, found[0].last, found[1]))
-    needed = max(_FEWEST, math.ceil(len(dates) * _SHARE))
+    needed = max(_MIN_DATES, math.ceil(len(dates) * _SHARE))
     if len(dates) < needed:
         return None
     windows = ((dates[n : n + needed], n) for n in range(len(dates) - needed + 1))
     spans = [(max(span.last for span, _, _ in window) - window[0][0].first, n) for window, n in windows]
     length, begin = min(spans)
-    if length > _LONGEST:
+    if length > _MAX_SPAN:
         return None
     start = dates[begin][0].first
     end = max(span.last for span, _, _ in dates[begin : begin + needed])
@@ -278,7 +278,7 @@ def _clauses(text: str) -> Iterable[tuple[int, str]]:
 
 MAX_CHARACTERS: Final = 1_000_000
 MAX_LINKS: Final = 5_000
-MOST: Final = 20
+MAX_SUGGESTIONS: Final = 20
 """Suggestions of each kind."""
 _MAX_SEEDS: Final = 50
 _MIN_SHARE: Final = 0.1
@@ -344,12 +344,12 @@ def _keywords(parts: dict[str | None, list[str]], lexicon: Lexicon, prose: str, 
     terms = [
         (term, share)
         for code, _, share in _shares(parts)
-        for term in distinctive_terms(parts[code], lexicon.language(code), MOST + len(known))
+        for term in distinctive_terms(parts[code], lexicon.language(code), MAX_SUGGESTIONS + len(known))
     ]
     wanted = sorted(
         ((term.distinction * share, term) for term, share in terms if term.words.casefold() not in known),
         key=lambda each: (-each[0], each[1].words),
-    )[:MOST]
+    )[:MAX_SUGGESTIONS]
     best = wanted[0][0] if wanted else 1.0
     return [
         Suggested(term.words, term.count, max(0.0001, round(worth / best, 4)), snippet(prose, term.words))
@@ -360,7 +360,7 @@ def _keywords(parts: dict[str | None, list[str]], lexicon: Lexicon, prose: str, 
 def _names(prose: str, recognise: Recognise, known: set[str]) -> Sequence[Suggested]:
     counts = Counter(" ".join(name.split()) for line in prose.split("\n") for name in recognise(line))
     wanted = [(name, count) for name, count in counts.items() if name and name.casefold() not in known]
-    best = sorted(wanted, key=lambda each: (-each[1], each[0]))[:MOST]
+    best = sorted(wanted, key=lambda each: (-each[1], each[0]))[:MAX_SUGGESTIONS]
     most = best[0][1] if best else 1
     return [Suggested(name, count, round(count / most, 4), snippet(prose, name)) for name, count in best]
 
@@ -382,5 +382,5 @@ def _addresses(text: str, links: Iterable[str], known: set[str]) -> tuple[tuple[
     counted = [(url, where, hosts[urlsplit(url).hostname or ""]) for url, where in new[:_MAX_SEEDS]]
     return (
         tuple(Suggested(url, count, round(count / most, 4), where, "counts its host") for url, where, count in counted),
-        tuple(Suggested(host, count, round(count / most, 4)) for host, count in ranked[:MOST]),
+        tuple(Suggested(host, count, round(count / most, 4)) for host, count in ranked[:MAX_SUGGESTIONS]),
     )

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import ada_url
 
-LONGEST = 2000
+MAX_PATTERN_LENGTH = 2000
 """No pattern is longer, in characters."""
 
 
@@ -43,8 +43,8 @@ class UrlPattern:
         written = text.strip()
         if not written or set(written) == {"*"}:
             raise UrlPatternError("matches every URL")
-        if len(written) > LONGEST:
-            raise UrlPatternError(f"is longer than {LONGEST} characters")
+        if len(written) > MAX_PATTERN_LENGTH:
+            raise UrlPatternError(f"is longer than {MAX_PATTERN_LENGTH} characters")
         if re.search(r"\s", written):
             raise UrlPatternError("holds a space")
         if written.lower().startswith("host:"):

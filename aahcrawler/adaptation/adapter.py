@@ -89,7 +89,7 @@ MAX_LISTS = 10_000
 MAX_ELSEWHERE = 6
 """Learned ways of an action that are remembered for other sites."""
 
-LARGEST = 2_000_000
+MAX_PAGE_BYTES = 2_000_000
 """The most bytes of a page that repair strategies are given."""
 
 VETOED = "what could be learned here was rejected"
@@ -272,7 +272,7 @@ class Adaptation:
         is_doubtful = len(case.ways) == 1 and _site_of(question) in self._redesigned and _is_only_list(question)
         if case.current.learned is None and not is_doubtful:
             return outcome
-        if not outcome.extracted or len(question.page.body) > LARGEST or not case.current.is_due():
+        if not outcome.extracted or len(question.page.body) > MAX_PAGE_BYTES or not case.current.is_due():
             return outcome
         wrong = Trouble(Failure.CHANGED_SHAPE, "the action leaves objects out", certain=False)
         example = self._example(question, wrong, outcome, runner)
@@ -290,7 +290,7 @@ class Adaptation:
         if better is not None:
             return better
         reported = replace(outcome, failure=wrong.failure, detail=wrong.detail) if wrong.certain else outcome
-        if len(question.page.body) > LARGEST:
+        if len(question.page.body) > MAX_PAGE_BYTES:
             return reported if question.shown else outcome
         if not case.backoff.allows():
             return replace(reported if question.shown else outcome, spared=True)
@@ -312,7 +312,7 @@ class Adaptation:
         self, question: Question, case: Case, outcome: ExtractionOutcome, runner: Runner, wrong: Trouble
     ) -> ExtractionOutcome:
         """Replace values that differ from the former ones, unless that has failed before: they may have been edited."""
-        if len(question.page.body) > LARGEST or not case.corrections.allows():
+        if len(question.page.body) > MAX_PAGE_BYTES or not case.corrections.allows():
             return outcome
         better = self._done_otherwise(question, case, outcome, runner, wrong)
         if better is None:
@@ -513,7 +513,7 @@ def _is_verified(question: Question, outcome: ExtractionOutcome) -> bool:
 def _as_remembered(question: Question, outcome: ExtractionOutcome) -> ExtractionOutcome:
     """Return what a learned action found on a page, as memory finds it there again."""
     former = of_action(question.action, question.former.objects) if question.former is not None else ()
-    if len(question.page.body) > LARGEST or not former or not differs(outcome.extracted, former):
+    if len(question.page.body) > MAX_PAGE_BYTES or not former or not differs(outcome.extracted, former):
         return outcome
     try:
         example = recall(question.page, question.action, former)

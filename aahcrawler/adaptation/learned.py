@@ -203,7 +203,7 @@ class LruMapping(Generic[K, V]):
 DECISIONS: Final = "decisions.jsonl"
 """The file in the folder of learned items."""
 _LOCK = ".lock"
-_LARGEST = 16 << 20
+_MAX_BYTES = 16 << 20
 
 
 class State(StrEnum):
@@ -288,7 +288,7 @@ class Decisions:
     def _read(self) -> Iterator[Decision]:
         try:
             with (self._folder / DECISIONS).open("rb") as file:
-                lines = file.read(_LARGEST).splitlines()
+                lines = file.read(_MAX_BYTES).splitlines()
         except (FileNotFoundError, NotADirectoryError):
             return
         for line in lines:

@@ -35,7 +35,7 @@ from knowledge_base.xml_reader import Notes, Problem
 
 """The folder for learned files in the folder of a crawl."""
 _LOCK = ".lock"
-_LARGEST = 16 << 20
+_MAX_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _element(tag: str, learned: Learned, more: dict[str, str], content: etree._E
 
 def _parsed(path: Path, schema: etree.XMLSchema) -> tuple[etree._Element | None, list[Problem]]:
     try:
-        if path.stat().st_size > _LARGEST:
+        if path.stat().st_size > _MAX_BYTES:
             return None, [Problem(str(path), 1, "the file is too large to have been written by a crawl; take it out")]
         root = etree.parse(path, _parser()).getroot()
     except (OSError, etree.XMLSyntaxError) as error:

@@ -314,7 +314,7 @@ def with_membership(rows: Iterable[PageRow], decided: Mapping[str, MemberDecisio
 BANDS: Final = 10
 """Bands of relevance, as wide as each other, from 0 to the highest score of the pages."""
 USUAL: Final = 100
-MOST: Final = 1_000
+MAX_SAMPLE: Final = 1_000
 """Pages of a sample."""
 
 

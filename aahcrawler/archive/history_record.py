@@ -18,7 +18,7 @@ from aahcrawler.metadata import Metadata, metadata_if_readable
 Kind = Literal["page", "requisite"]
 """What a URL was fetched as; robots.txt is a requisite."""
 
-_DEEPEST = 1 << 31
+_MAX_DEPTH = 1 << 31
 _ETAG = re.compile(rb"\netag[ \t]*:[ \t]*([^\r\n]{1,1024}?)[ \t]*\r?\n", re.IGNORECASE)
 _MODIFIED = re.compile(rb"\nlast-modified[ \t]*:[ \t]*([^\r\n]{1,100}?)[ \t]*\r?\n", re.IGNORECASE)
 
@@ -126,7 +126,7 @@ class HistoryRecord:
             score=_number(metadata.score),
             relevant=None if metadata.relevant is None else bool(metadata.relevant),
             terminal=metadata.role == "terminal",
-            depth=min(max(metadata.depth, 0), _DEEPEST),
+            depth=min(max(metadata.depth, 0), _MAX_DEPTH),
         )
 
 

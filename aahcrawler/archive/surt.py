@@ -21,7 +21,7 @@ _QUERY_SESSIONS = tuple(
         rb"cfid=[^&]{1,200}&cftoken=[^&]{1,200}",
     )
 )
-_DEEPEST_ESCAPE = 100
+_MAX_ESCAPES = 100
 
 
 def surt(url: str) -> str:
@@ -98,7 +98,7 @@ def _query(query: bytes) -> bytes:
 
 
 def _unescaped(text: bytes) -> bytes:
-    for _ in range(_DEEPEST_ESCAPE):
+    for _ in range(_MAX_ESCAPES):
         plain = bytes(unquote_to_bytes(text))
         if plain == text:
             break

@@ -14,7 +14,7 @@ _ALGORITHMS: Final = {"SHA-256": "sha256", "SHA-512-256": "sha512_256", "MD5": "
 _TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"  # noqa: S105 - a token of HTTP
 _PARAMETER = re.compile(rf'\s*({_TOKEN})\s*=\s*(?:"((?:[^"\\]|\\.)*)"|({_TOKEN}))\s*(?:,|$)')
 _SCHEME = re.compile(rf"\s*,*\s*({_TOKEN})(?:\s+(?=\S)|\s*(?:,|$))")
-_LONGEST: Final = 8_000
+_MAX_CHALLENGE_LENGTH: Final = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def challenges(fields: Sequence[str]) -> tuple[Challenge, ...]:
     """
     found: list[Challenge] = []
     for text in fields:
-        rest = text[:_LONGEST]
+        rest = text[:_MAX_CHALLENGE_LENGTH]
         while (scheme := _SCHEME.match(rest)) is not None:
             rest = rest[scheme.end() :]
             parameters: dict[str, str] = {}

@@ -10,7 +10,7 @@ from typing import Any, Final
 from lxml import html
 
 from aahcrawler.data_templates.template_learning import (
-    DEEPEST,
+    MAX_KEYS,
     Keys,
     MissingDataError,
     Node,
@@ -75,10 +75,10 @@ class SeenValues:
 
 def _values(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
     """Yield each value that is no list or mapping with its path, and for each list whether it has items."""
-    if isinstance(value, Mapping) and len(keys) < DEEPEST:
+    if isinstance(value, Mapping) and len(keys) < MAX_KEYS:
         for key, each in value.items():
             yield from _values(each, (*keys, str(key)))
-    elif isinstance(value, list) and len(keys) < DEEPEST:
+    elif isinstance(value, list) and len(keys) < MAX_KEYS:
         yield keys, bool(value)
         for each in value:
             yield from _values(each, (*keys, _ITEMS))
@@ -91,11 +91,11 @@ def _kind(value: Any) -> str:
 
 
 _PARTS: Final = re.compile(r"[^/?&=#.]+")
-_LEAST: Final = 2
+_MIN_PAGES: Final = 2
 """The fewest pages from which data URLs can be learned."""
 _MAX_PARTS: Final = 4
 """The most variable parts of a data URL that are tried."""
-_MOST: Final = 3
+_MAX_RESPONSES: Final = 3
 """The most responses from which one page is made."""
 
 
@@ -132,7 +132,7 @@ def data_addresses(page_urls: Sequence[str], data_urls: Sequence[Sequence[str]])
     >>> data_addresses(["http://a.test/t/1", "http://a.test/t/2"], [["http://a.test/api/1.json"], ["http://a.test/api/2.json"]])
     (EndpointAddress(texts=('http://a.test/api/', '.json'), parts=(4,)),)
     """
-    if len(page_urls) < _LEAST:
+    if len(page_urls) < _MIN_PAGES:
         return ()
     pages = [parts_of(url) for url in page_urls]
     varying = [place for place in range(min(map(len, pages))) if len({page[place] for page in pages}) > 1]
@@ -141,7 +141,7 @@ def data_addresses(page_urls: Sequence[str], data_urls: Sequence[Sequence[str]])
         for page, urls in zip(pages, data_urls, strict=True)
     ]
     common = [address for address in found[0] if address.parts and all(address in others for others in found[1:])]
-    return tuple(common[:_MOST])
+    return tuple(common[:_MAX_RESPONSES])
 
 
 def _addresses(page: Sequence[str], data_url: str, varying: Sequence[int]) -> Iterator[EndpointAddress]:
@@ -157,7 +157,7 @@ def _addresses(page: Sequence[str], data_url: str, varying: Sequence[int]) -> It
 
 MIN_PAGES: Final = 2
 """The fewest pages to learn from: with one, nothing shows what is the same on all."""
-LARGEST: Final = 2_000_000
+MAX_RESPONSE_BYTES: Final = 2_000_000
 """The most bytes of one JSON response, or of one page, to learn from."""
 
 
@@ -214,7 +214,7 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
     Texts that no data explain are missing in pages that the template makes, so compare them with rendered pages before
     use.
     """
-    fitting = [sample for sample in samples if len(sample.dom) <= LARGEST]
+    fitting = [sample for sample in samples if len(sample.dom) <= MAX_RESPONSE_BYTES]
     if len(fitting) < MIN_PAGES:
         return None
     addresses = data_addresses([sample.url for sample in fitting], [tuple(sample.answers) for sample in fitting])
@@ -239,7 +239,7 @@ def _data(answers: Sequence[bytes]) -> dict[str, Any] | None:
     found: dict[str, Any] = {}
     try:
         for number, answer in enumerate(answers):
-            if len(answer) > LARGEST:
+            if len(answer) > MAX_RESPONSE_BYTES:
                 return None
             found[str(number)] = json.loads(answer)
     except (ValueError, RecursionError):

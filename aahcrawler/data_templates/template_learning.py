@@ -19,7 +19,7 @@ from aahcrawler.page import dates
 
 MAX_LEAVES: Final = 2_000
 """The most values of one scope that are considered."""
-DEEPEST: Final = 12
+MAX_KEYS: Final = 12
 
 Keys = tuple[str, ...]
 
@@ -85,7 +85,7 @@ class Scope:
 
 
 def _within(value: Any, keys: Keys) -> Iterator[tuple[Keys, Any]]:
-    if isinstance(value, Mapping) and len(keys) < DEEPEST:
+    if isinstance(value, Mapping) and len(keys) < MAX_KEYS:
         for key, each in value.items():
             yield from _within(each, (*keys, str(key)))
     else:
@@ -266,8 +266,8 @@ class Row:
 _MAX_ELEMENTS: Final = 20_000
 _MAX_LISTS: Final = 4
 """How many of the lists that have as many items as there are elements are tried."""
-_DEEPEST: Final = 60
-LONGEST: Final = 3.0
+_MAX_DEPTH: Final = 60
+MAX_LEARNING_SECONDS: Final = 3.0
 """The most seconds that learning may take."""
 _ADDRESSES: Final = frozenset(("href", "src", "action", "poster"))
 _TELLING: Final = _ADDRESSES | {"id", "datetime", "title", "alt", "content"}
@@ -298,11 +298,11 @@ class _Slot:
 
 
 class TemplateLearner:
-    """Learns one template within ``LONGEST`` seconds and from ``_MAX_ELEMENTS`` elements; the rest is left out."""
+    """Learns one template within ``MAX_LEARNING_SECONDS``, from ``_MAX_ELEMENTS`` elements; the rest is left out."""
 
     def __init__(self) -> None:
         self._left = _MAX_ELEMENTS
-        self._until = monotonic() + LONGEST
+        self._until = monotonic() + MAX_LEARNING_SECONDS
 
     def element(self, seen: Sequence[Seen], depth: int = 0) -> Learned:
         """Return the template of elements that are at the same place on each page."""
@@ -317,7 +317,7 @@ class TemplateLearner:
         return Learned(ElementNode(tag, attributes, tuple(child.node for child in children)), unexplained)
 
     def _children(self, seen: Sequence[Seen], depth: int) -> Iterator[Learned]:
-        if self._left <= 0 or depth > _DEEPEST:
+        if self._left <= 0 or depth > _MAX_DEPTH:
             yield Learned(Wording(("",)), 1)
             return
         scopes = [each.scope for each in seen]
@@ -482,7 +482,7 @@ _BLANKS: Final = re.compile(r"\s+")
 _MAX_VALUES: Final = 6
 """The most values in one text."""
 _MAX_TRIED: Final = 40
-_LONGEST: Final = 2_000
+_MAX_TEXT_LENGTH: Final = 2_000
 """Longer texts are compared with values as a whole only."""
 
 
@@ -540,7 +540,7 @@ def _same(text: str, scopes: Sequence[Scope], *, in_url: bool) -> Wording:
 def _lies_within(texts: Sequence[str], scopes: Sequence[Scope], *, in_url: bool) -> Iterator[ValuePath]:
     """Yield the paths whose values occur in all texts, those with the longest values first."""
     first, scope = texts[0], scopes[0]
-    if len(first) > _LONGEST:
+    if len(first) > _MAX_TEXT_LENGTH:
         possible = [path for path, value in scope.leaves.items() if displayed_text(value) == first.strip()]
     else:
         possible = [path for path in scope.leaves if _as_in(scope, path, in_url=in_url) in first]

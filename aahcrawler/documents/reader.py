@@ -256,7 +256,7 @@ def _sheet(sheet: Any) -> Sheet:
     return Sheet(sheet["text"], tuple(TranscriptLink(**link) for link in sheet["links"]))
 
 
-LARGEST: Final = 50_000_000
+MAX_DOCUMENT_BYTES: Final = 50_000_000
 _MAX_LINKS: Final = 5_000
 
 
@@ -277,8 +277,8 @@ def given_text(body: bytes, media_type: str, reader: DocumentReader) -> GivenTex
 
     Never raises, whatever the file contains. Documents are read by the reader's process, in bounded time.
     """
-    if len(body) > LARGEST:
-        return GivenText("", (), f"the file is larger than {LARGEST:,} bytes")
+    if len(body) > MAX_DOCUMENT_BYTES:
+        return GivenText("", (), f"the file is larger than {MAX_DOCUMENT_BYTES:,} bytes")
     # Each child imports this module, too, and what this brings along takes longer than all else that it imports.
     from online_analysis.icd import plain_text  # noqa: PLC0415
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-LARGEST = 64_000_000
+MAX_DEFINITION_BYTES = 64_000_000
 """The most bytes of a definition together with the files it names."""
 MAX_FILES = 1000
 MAX_CRAWLS = 10_000
@@ -42,10 +42,10 @@ class Definition:
 
     def __post_init__(self) -> None:
         size = len(self.text) + sum(map(len, self.files.values()))
-        if size > LARGEST:
+        if size > MAX_DEFINITION_BYTES:
             raise ValueError(
-                f"the definition and the files that it names have {size:,} bytes, and {LARGEST:,} can be sent; "
-                "name shorter reference documents or lists"
+                f"the definition and the files that it names have {size:,} bytes, and {MAX_DEFINITION_BYTES:,} can be "
+                "sent; name shorter reference documents or lists"
             )
         if len(self.files) > MAX_FILES:
             raise ValueError(f"the definition names {len(self.files):,} files, and {MAX_FILES:,} can be sent")
@@ -176,7 +176,7 @@ class Presence(Protocol):
         ...
 
 
-LONGEST = 2000
+MAX_EVENT_LENGTH = 2000
 """The most characters of an event that are stored."""
 
 

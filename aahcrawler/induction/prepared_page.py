@@ -66,7 +66,7 @@ def _is_named_so(outline: Outline, place: int) -> bool:
 
 _CELLS = frozenset({"td", "th", "dt"})
 _LINES = HEADINGS | {"dt", "th", "legend", "label", "strong", "b", "p", "div", "span", "summary"}
-_FEWEST, _MIN_OTHER = 2, 3
+_MIN_LABELS, _MIN_OTHER = 2, 3
 """The known labels beside a text, and those where none is that of an author, a date or a title."""
 
 
@@ -159,7 +159,7 @@ def _among(outline: Outline, block: int, cell: int) -> LabelledText | None:
             told += known
         elif number < at or not is_open:
             labels += row
-    least = _FEWEST if any(field is not FieldLabel.OTHER for field in told) else _MIN_OTHER
+    least = _MIN_LABELS if any(field is not FieldLabel.OTHER for field in told) else _MIN_OTHER
     return LabelledText(block, tuple(sorted(labels)), frozenset(told)) if len(told) >= least else None
 
 

@@ -16,7 +16,7 @@ from aahcrawler.page.text import fold
 MAX_TRIED = 1_500
 """How many texts of one page are read as dates."""
 
-LONGEST = 120
+MAX_DATE_TEXT_LENGTH = 120
 """A longer text shows no date of a record, unless it is a signature."""
 
 EARLIEST = 1990
@@ -88,7 +88,7 @@ def shown_dates(outline: Outline, reader: "DateReader") -> tuple[ShownDate, ...]
 def is_of_change(outline: Outline, shown: ShownDate) -> bool:
     """Return whether the words before a date say that it is the date of a change, or of the person who wrote."""
     own = outline.pieces[shown.piece].text if shown.piece >= 0 else ""
-    head = own.partition(shown.text)[0][-LONGEST:] if shown.text in own else ""
+    head = own.partition(shown.text)[0][-MAX_DATE_TEXT_LENGTH:] if shown.text in own else ""
     within = _NUMBER.split(shown.text)[0] if shown.piece >= 0 else ""
     if _LONG_WORD.search(head) or any(map(is_byline_word, within.split())):
         return tells_of_change(head + within)
@@ -131,7 +131,7 @@ def _order(outline: Outline) -> dates.Order | None:
     pairs = [
         (int(match[1]), int(match[2]))
         for piece in outline.pieces
-        if len(piece.text) <= LONGEST
+        if len(piece.text) <= MAX_DATE_TEXT_LENGTH
         for match in [_SLASHED.search(piece.text)]
         if match
     ]
@@ -175,7 +175,7 @@ class DateReader:
 
     def of_line(self, text: str) -> tuple[str, DateReading | None]:
         """Return the words of a line that give a date, and the date; (the line, None) if it shows none or is long."""
-        if len(text) > LONGEST:
+        if len(text) > MAX_DATE_TEXT_LENGTH:
             return text, None
         read = self._reading(text) if _may_be_date(text) else None
         return self._within(text) if read is None and _DAY_AND_YEAR.search(text) else (text, read)

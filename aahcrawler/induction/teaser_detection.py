@@ -170,14 +170,14 @@ def _lead_apart(urls: Sequence[str], records: int) -> bool:
     return len(urls) == records == len(set(urls)) and records >= _MIN_LED
 
 
-FEWEST = 3
+MIN_ENTRIES = 3
 """The fewest entries of a list."""
 MAX_LINKS = 3_000
 """How many links of a page are examined."""
 
 _ENTRIES = frozenset({"li", "tr", "dt", "div", "p", "article", "section"})
 _HIGHEST = 4
-_SHORTEST = 4
+_MIN_TITLE_LENGTH = 4
 _DIFFERING = 0.3
 """The share of entries that must lead to different pages; several changes may be of one page."""
 _DIGITS = re.compile(r"\d+")
@@ -202,7 +202,7 @@ def dated_entries(outline: Outline, dated: Collection[int], names: Names) -> Seq
     found: set[tuple[int, int]] = set()
     for entries in groups.values():
         told = {place: url for place, url in entries.items() if _holds(shown, place, outline.ends[place])}
-        if len(told) >= FEWEST and len(set(told.values())) >= max(2, _DIFFERING * len(told)):
+        if len(told) >= MIN_ENTRIES and len(set(told.values())) >= max(2, _DIFFERING * len(told)):
             found.update((place, _end(outline, place)) for place in told)
     return sorted(found)
 
@@ -224,7 +224,11 @@ def _links(outline: Outline, names: Names) -> Sequence[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for place, tag in enumerate(outline.tags):
         href = outline.elements[place].get("href") if tag == "a" else None
-        if not href or href.startswith("#") or len(excerpt(outline.elements[place], _SHORTEST + 1)) < _SHORTEST:
+        if (
+            not href
+            or href.startswith("#")
+            or len(excerpt(outline.elements[place], _MIN_TITLE_LENGTH + 1)) < _MIN_TITLE_LENGTH
+        ):
             continue
         url = (resolve(names.base, href) or "").partition("#")[0]
         if url and url not in names.own and queue_of(url) == names.queue and not is_front(url):

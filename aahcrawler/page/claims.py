@@ -45,7 +45,7 @@ _PAGES = frozenset({"WebPage", "AboutPage", "ItemPage", "FAQPage", "ContactPage"
 _MAX_HEADING_LENGTH = 320
 _DAY = re.compile(r"/((?:19|20)\d\d)[/-]?(0[1-9]|1[0-2])[/-]?(0[1-9]|[12]\d|3[01])(?=[/_.-]|$)")
 _SITES = frozenset({"WebSite", "Organization", "NewsMediaOrganization", "Blog"})
-_SHORTEST = 40
+_MIN_TEXT_LENGTH = 40
 """The fewest characters of text that an object described by a page has."""
 _MIN_LABEL_LENGTH = 3
 """The fewest letters of a part of a host's name that name its site: people have shorter names by chance."""
@@ -366,7 +366,7 @@ def _described(page: Page, given: Sequence[Item], holder: str | None) -> Iterato
         address = _address(page, item)
         elsewhere = address is not None and address.partition("#")[0] not in {permalink(page), canonicalize(page.url)}
         text = schemaorg.described_text(item)
-        if (elsewhere and not _names(page, item)) or len(text) < _SHORTEST:
+        if (elsewhere and not _names(page, item)) or len(text) < _MIN_TEXT_LENGTH:
             continue
         facts = _Facts(
             title=item.text("name", "headline"),

@@ -297,7 +297,7 @@ def _near_groups(code: str) -> tuple[Iterable[str], ...]:
     return words.days, words.ago, words.now
 
 
-LONGEST = 80
+MAX_ATTRIBUTE_LENGTH = 80
 """The most characters of an attribute that holds a date and nothing else."""
 
 _PLAIN = ("title", "content")
@@ -337,4 +337,4 @@ def date_attributes(element: Element) -> Iterator[tuple[str, str]]:
 
 
 def _may_hold_date(value: str) -> bool:
-    return 6 <= len(value) <= LONGEST and any(map(str.isdigit, value))
+    return 6 <= len(value) <= MAX_ATTRIBUTE_LENGTH and any(map(str.isdigit, value))

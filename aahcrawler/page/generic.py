@@ -255,7 +255,7 @@ def _publication_dates(page: Page) -> Iterator[str]:
     yield from claims.time_elements(page)
 
 
-MOST = 300
+MAX_EXAMINED_DATES = 300
 """The most dates of one page that are examined."""
 
 MIN_IN_A_ROW = 5
@@ -274,7 +274,7 @@ class NumericDates:
     def __init__(self, page: Page) -> None:
         self._page = page
         self._is_there = any(hint.search(page.body) for hint in _HINTS)
-        self._shown = list(islice(_SHOWN.finditer(page.body), MOST)) if self._is_there else []
+        self._shown = list(islice(_SHOWN.finditer(page.body), MAX_EXAMINED_DATES)) if self._is_there else []
 
     def shown_order(self) -> Order | None:
         """Return the order of the dates that the page shows, None if nothing decides it or two dates contradict.
@@ -336,7 +336,7 @@ def _is_monotone(days: Sequence[tuple[int, int, int]]) -> bool:
 
 def _by_time_elements(page: Page) -> Order | None:
     found: set[Order] = set()
-    for element in islice(page.tree.iter("time"), MOST):
+    for element in islice(page.tree.iter("time"), MAX_EXAMINED_DATES):
         machine = _MACHINE.match(element.get("datetime") or "")
         match = _IN_TEXT.search(excerpt(element, 80)) if machine is not None else None
         if machine is None or match is None:

@@ -201,7 +201,7 @@ MAX_ELEMENTS = 10_000
 
 _MAX_TEXT_LENGTH = 65_536
 """The characters of a text that are kept."""
-_DEEPEST = 64
+_MAX_DEPTH = 64
 _MAX_BEFORE = 1_000
 """The most tags before the first container."""
 _MAX_OTHERS = 32
@@ -345,7 +345,7 @@ class LooseXml:
         element = Element(tag.name, tag.prefix, tag.attributes)
         if self._open and self._elements <= MAX_ELEMENTS:
             self._open[-1].content.append(element)
-        if not tag.is_empty and len(self._open) < _DEEPEST:
+        if not tag.is_empty and len(self._open) < _MAX_DEPTH:
             self._open.append(element)
         elif not self._open:
             self._open.append(element)

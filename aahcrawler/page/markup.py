@@ -26,7 +26,7 @@ SHADOW_MODES = frozenset({"open", "closed"})
 MAX_MENDED = 2_000_000
 """The largest document, in bytes, that is parsed once more if its markup is wrong."""
 
-DEEPEST_INNER = 3
+MAX_INNER_DEPTH = 3
 """How deep documents within attributes are read: one within another, and so on."""
 
 MAX_INNER = 100
@@ -112,7 +112,7 @@ def with_inner_documents(tree: HtmlElement) -> HtmlElement:
     The URLs of these are relative to the base of the document around them, so one that names a base is left out.
     """
     outer, left = [tree], MAX_INNER
-    for _ in range(DEEPEST_INNER):
+    for _ in range(MAX_INNER_DEPTH):
         outer = [frame for each in outer for frame in each.iterdescendants("iframe") if frame.get("srcdoc")][:left]
         left -= len(outer)
         for frame in outer:

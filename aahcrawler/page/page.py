@@ -28,9 +28,9 @@ from knowledge_base.element_index import Elements
 
 T = TypeVar("T")
 
-_LONGEST = 200
+_MAX_MESSAGE_LENGTH = 200
 _OWN = ("aahcrawler", "knowledge_base", "online_analysis", "offline")
-_MOST = 100
+_MAX_FAILURES = 100
 """Different failures of one page that are kept."""
 
 
@@ -81,7 +81,7 @@ class FailedStages:
     def take(self, failed: Iterable[FailedStage]) -> None:
         """Note stages that raised."""
         for each in failed:
-            if len(self._found) < _MOST:
+            if len(self._found) < _MAX_FAILURES:
                 self._found[each] = None
 
 
@@ -95,7 +95,7 @@ def is_of_machine(error: BaseException) -> bool:
 
 def describe_error(error: BaseException) -> str:
     """Return an error in one line, with the innermost line of this project that it came from."""
-    said = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]
+    said = " ".join(f"{type(error).__name__}: {error}".split())[:_MAX_MESSAGE_LENGTH]
     place = _place(error.__traceback__)
     return f"{said} ({place})" if place else said
 

@@ -22,9 +22,9 @@ TELLING = 12
 MAX_HEADINGS = 300
 MAX_LINKS = 2_000
 MAX_TEXTS = 5_000
-LONGEST = 320
+MAX_TITLE_LENGTH = 320
 
-_LEAST = 4
+_MIN_TITLE_LENGTH = 4
 _MIN_LABEL = 5
 """The fewest letters of a host's name that a part of a title shares with it by no chance."""
 _SEPARATOR = re.compile(r"(\s+(?:[-–—|•»«·/›‹→~]|::)\s+|\s*\|\s*)")
@@ -164,7 +164,7 @@ def _shown(page: Page) -> frozenset[str]:
     body = page.tree.find("body")
     if body is None:
         return frozenset()
-    texts = (str(text) for text in islice(body.itertext(), MAX_TEXTS) if len(text) <= LONGEST)
+    texts = (str(text) for text in islice(body.itertext(), MAX_TEXTS) if len(text) <= MAX_TITLE_LENGTH)
     values = (field.get("value") or "" for field in islice(body.iter("input"), MAX_LINKS))
     return frozenset(map(bare, (*texts, *values)))
 
@@ -179,7 +179,7 @@ def _linked(page: Page) -> frozenset[str]:
         if target is None or target.partition("#")[0].rstrip("/") in own or target.startswith(below):
             continue
         if queue_of(target) == queue_of(page.url):
-            called.add(bare(excerpt(link, LONGEST)))
+            called.add(bare(excerpt(link, MAX_TITLE_LENGTH)))
     return frozenset(called - {""})
 
 
@@ -209,7 +209,7 @@ def ends(title: str) -> tuple[str, ...]:
 
 def head_title(page: Page) -> str:
     """Return the title in a page's head, empty if it has none."""
-    return next((excerpt(element, LONGEST) for element in page.tree.iter("title")), "")
+    return next((excerpt(element, MAX_TITLE_LENGTH) for element in page.tree.iter("title")), "")
 
 
 def _own(page: Page, title: str) -> str:
@@ -252,7 +252,7 @@ def _front_names(page: Page) -> frozenset[str]:
         if target is None or not claims.is_front(target) or queue_of(target) != queue_of(page.url):
             continue
         images = (image.get("alt") or "" for image in islice(link.iter("img"), 1))
-        called.update(map(bare, (excerpt(link, LONGEST), link.get("title") or "", *images)))
+        called.update(map(bare, (excerpt(link, MAX_TITLE_LENGTH), link.get("title") or "", *images)))
     return frozenset(called - {""})
 
 
@@ -260,7 +260,9 @@ def _agreed(page: Page) -> Sequence[_Agreed]:
     """Return the texts that headings and declared titles share, headings of the first rank and best agreement first."""
     declared = page.once(_declared)
     sites = page.once(claims.site_names)
-    headings = [each for each in _headings(page) if len(bare(each.text)) >= _LEAST and bare(each.text) not in sites]
+    headings = [
+        each for each in _headings(page) if len(bare(each.text)) >= _MIN_TITLE_LENGTH and bare(each.text) not in sites
+    ]
     first = sum(each.rank == 1 for each in headings)
     found: list[_Agreed] = []
     for heading in headings:
@@ -328,7 +330,7 @@ def _headings(page: Page) -> Iterator[_Heading]:
     for element in islice(page.tree.iter("h1", "h2", "h3"), MAX_HEADINGS):
         target = _target(element, page.base_url)
         if target is None or target in own or not claims.is_front(target):
-            shown = headline(element, LONGEST)
+            shown = headline(element, MAX_TITLE_LENGTH)
             away = target is not None and target not in own and queue_of(target) == queue
             yield _Heading(shown, _without_kicker(element, shown), 1 if element.tag == "h1" else 2, away)
 
@@ -343,7 +345,7 @@ def _without_kicker(heading: Element, text: str) -> str:
     """Return the words of a heading without the kicker that its markup sets above them."""
     for element in heading.iterdescendants():
         if _KICKER.search(element.get("class") or ""):
-            kicker = excerpt(element, LONGEST)
+            kicker = excerpt(element, MAX_TITLE_LENGTH)
             rest = text.removeprefix(kicker).lstrip(" :|–—-•·")
             return rest if kicker and rest and text.startswith(kicker) else text
     return text

@@ -284,7 +284,7 @@ def _empty(element: Element) -> None:
 
 
 def _inner_document(text: str, around: Surroundings) -> str:
-    if around.depth >= markup.DEEPEST_INNER or len(text) > markup.MAX_INNER_LENGTH:
+    if around.depth >= markup.MAX_INNER_DEPTH or len(text) > markup.MAX_INNER_LENGTH:
         return ""
     tree = markup.parse(text.encode("utf-8", "replace"))
     return rewrite_html(tree, text, around.within(based(around.base, tree))).markup().decode()
@@ -385,7 +385,7 @@ def _doctype(source: str) -> str:
 
 
 _ATTRIBUTE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9:_.-]*")
-_LONGEST: Final = 1 << 20
+_MAX_ATTRIBUTE_LENGTH: Final = 1 << 20
 _DROPPED_ATTRIBUTES: Final = frozenset(
     {
         *("action", "formaction", "formmethod", "formtarget", "method", "target", "ping", "download", "attributionsrc"),
@@ -435,7 +435,7 @@ def clean_attributes(element: Element, around: Linking) -> None:
         elif (modifier := _modifier(str(element.tag), lower, element, around)) is not None:
             _set(element, str(name), _linked(str(value), modifier, around))
         elif lower == "style" or (lower not in _KEPT and _may_hold_url(str(value))):
-            _set(element, str(name), rewrite_css(str(value)[:_LONGEST], around.style_link))
+            _set(element, str(name), rewrite_css(str(value)[:_MAX_ATTRIBUTE_LENGTH], around.style_link))
 
 
 def _modifier(tag: str, name: str, element: Element, around: Linking) -> Modifier | None:
@@ -455,7 +455,7 @@ def _linked(value: str, modifier: Modifier, around: Linking) -> str | None:
     value = value.strip()
     if value.startswith("#"):
         return value
-    return around.link(value, modifier) if value and len(value) <= _LONGEST else None
+    return around.link(value, modifier) if value and len(value) <= _MAX_ATTRIBUTE_LENGTH else None
 
 
 def _set(element: Element, name: str, value: str | None) -> None:

@@ -27,7 +27,7 @@ from aahcrawler.replay.html_rewriting import Rewritten, Surroundings, rewrite_ht
 from aahcrawler.replay.object_finding import ShownObject
 from aahcrawler.replay.own_pages import markup_of, printable
 
-_LONGEST: Final = 60
+_MAX_NAME_LENGTH: Final = 60
 
 CHOSEN_ID: Final = "aah-chosen"
 """The id of the label of the chosen element."""
@@ -121,7 +121,7 @@ def _outline(element: Element, marks: Sequence[Mark]) -> None:
         labels.set("id", CHOSEN_ID)
     for mark in marks:
         label = labels.makeelement("span", {"style": _LABEL.format(LOOKS[mark.kind].colour)})
-        label.text = printable(mark.label, _LONGEST)
+        label.text = printable(mark.label, _MAX_NAME_LENGTH)
         labels.append(label)
 
 
@@ -162,7 +162,7 @@ def outline(element: Element, each: ShownObject) -> None:
     label.set("id", f"aah-object-{each.number}")
     label.set("style", _OUTLINE_LABEL.format(colour))
     told = (f"{each.type or 'object'} {each.number}", each.author, each.date)
-    label.text = " · ".join(printable(text, _LONGEST) for text in told if text)
+    label.text = " · ".join(printable(text, _MAX_NAME_LENGTH) for text in told if text)
 
 
 def new_label(element: Element) -> Element:

@@ -26,7 +26,7 @@ ERROR: Final = 400
 MAX_LISTED: Final = 50
 """URLs of a list that are shown, the first ones."""
 _BLUE, _BROWN = "#4a7fb5", "#b5694a"
-_LONGEST: Final = 60
+_MAX_NAME_LENGTH: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +377,7 @@ def _chain(chain: Sequence[PageRow], lead: Lead) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MAX_NAME_LENGTH else f"{text[: _MAX_NAME_LENGTH - 1]}…"
 
 
 def _beside(comparison: Comparison) -> str:

@@ -45,7 +45,7 @@ from aahcrawler.revisits.visit_record import (
 MILLISECONDS_A_DAY: Final = 86_400_000
 MAX_LOOKED_AT: Final = 5_000
 """Visits that are looked at for one page of a list."""
-MOST_TIMED: Final = 500_000
+MAX_TIMED_VISITS: Final = 500_000
 """Visits that tell how long a crawl takes."""
 _LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
@@ -301,7 +301,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         found = self.base.execute("SELECT 1 FROM visit JOIN page ON page.id = page WHERE url = ? AND visit.at = ?", row)
         return found.fetchone() is not None
 
-    def timed_visits(self, before: int | None = None, most: int = MOST_TIMED) -> list[TimedVisit]:
+    def timed_visits(self, before: int | None = None, most: int = MAX_TIMED_VISITS) -> list[TimedVisit]:
         """Return how long the newest ``most`` visits took, the oldest first; those of crawls ``before`` one alone."""
         rows = self.base.execute(
             "SELECT url, visit.at, json_extract(record, '$.seconds'), crawl, json_extract(record, '$.status'), "

@@ -41,7 +41,7 @@ __all__ = [
     "visits",
 ]
 
-_MOST_LISTED: Final = 100
+_MAX_LISTED_DATES: Final = 100
 """How many dates of one list are in a line: a takedown removes whole lines."""
 
 
@@ -73,7 +73,7 @@ class ChangeLog(SegmentedOutput):
         dates = {url: milliseconds(moment) for url, moment in changed.items()}
         stated = frequencies or {}
         urls = list(dict.fromkeys((*dates, *stated)))
-        parts = [urls[begin : begin + _MOST_LISTED] for begin in range(0, len(urls), _MOST_LISTED)]
+        parts = [urls[begin : begin + _MAX_LISTED_DATES] for begin in range(0, len(urls), _MAX_LISTED_DATES)]
         lines = (
             Listed(
                 via=via,

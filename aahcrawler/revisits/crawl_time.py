@@ -18,12 +18,12 @@ DELAY: Final = 1.0
 """Seconds of a download, and between two, for an unknown site: the paper's defaults."""
 SLOTS: Final = 64
 """How many fetches run at once."""
-_LONGEST_GAP: Final = 20.0
+_MAX_GAP: Final = 20.0
 """A gap between two visits counts at most this many times the usual gap: a longer one is a pause of the crawl."""
 _LAST_CRAWLS: Final = 5
 """How many of the last crawls the pace of a site is derived from."""
 _FEW_GAPS: Final = 3
-_MOST_STEPS: Final = 200_000
+_MAX_STEPS: Final = 200_000
 AROUND: Final = 3.0
 """Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
 
@@ -129,7 +129,7 @@ def _length(visits: Sequence[Timed], site_of: Callable[[str], str]) -> float:
 def _gaps(visits: Sequence[Timed]) -> tuple[list[float], float]:
     """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
-    longest = _LONGEST_GAP * max(median(gaps), 0.001) if gaps else _LONGEST_GAP * (DOWNLOAD + DELAY)
+    longest = _MAX_GAP * max(median(gaps), 0.001) if gaps else _MAX_GAP * (DOWNLOAD + DELAY)
     return [min(each, longest) for each in gaps], longest
 
 
@@ -160,7 +160,7 @@ def _load(urls: int, crawls: Sequence[Sequence[Timed]]) -> SiteLoad:
     return SiteLoad(urls, download, median(paces) if paces else download + DELAY)
 
 
-def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int = _MOST_STEPS) -> float:
+def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int = _MAX_STEPS) -> float:
     """Return how long visits take where each site is visited at its pace and so many answers are awaited at once.
 
     Sites with the most left go first where several could be visited. Of more than so many ``steps`` several are one.

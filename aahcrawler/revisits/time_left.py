@@ -25,7 +25,7 @@ from online_analysis.icd import Limits
 logger = logging.getLogger(__name__)
 LOOK_EVERY: Final = 10.0
 """Seconds from one estimate to the next."""
-LONGEST: Final = 1e10
+MAX_SECONDS: Final = 1e10
 """Seconds, three hundred years, beyond which no time is told."""
 _LOOK_SELDOM: Final = 300.0
 _LOOK_SHARE: Final = 0.01
@@ -102,7 +102,7 @@ def duration(seconds: float) -> str:
     >>> duration(100_000.4), duration(-1)
     ('1 day, 3:46:40', '0:00:00')
     """
-    return str(timedelta(seconds=round(min(max(0.0, seconds), LONGEST))))
+    return str(timedelta(seconds=round(min(max(0.0, seconds), MAX_SECONDS))))
 
 
 def until_limit(limits: Limits, used: Mapping[str, float], rates: Mapping[str, float]) -> float | None:

@@ -42,7 +42,7 @@ POLICIES: Final[Mapping[str, Callable[[Bounds], RevisitPolicy]]] = {
     "stormcrawler": StormCrawler,
 }
 """The revisit policies by the names that a schedule has for them."""
-LEAST: Final = timedelta(minutes=1)
+MIN_INTERVAL: Final = timedelta(minutes=1)
 """The shortest interval."""
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY: Final = timedelta(days=1)
@@ -110,7 +110,7 @@ def _interval(value: Any) -> Any:
 
 
 def _long_enough(interval: timedelta) -> timedelta:
-    if interval < LEAST:
+    if interval < MIN_INTERVAL:
         raise refuse("is too short", "write a minute or more")
     return interval
 

@@ -26,7 +26,7 @@ from aahcrawler.revisits.visit_budget import shared
 from aahcrawler.schedule.child_crawls import CrawlFolders, CrawlTold
 from aahcrawler.schedule.division import NEVER, AlternatingAdaptive, turn_of
 from aahcrawler.schedule.page_rhythms import Demand, DuePages, PageRhythm, due_pages
-from aahcrawler.schedule.rhythms import LEAST, Adaptive, Due, Past, PastVisit, Rhythm, in_words
+from aahcrawler.schedule.rhythms import MIN_INTERVAL, Adaptive, Due, Past, PastVisit, Rhythm, in_words
 from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
 from aahcrawler.segments import DamageError
@@ -195,7 +195,7 @@ def fitting_pages(
 
 def _every_page(within: timedelta) -> PageRhythm:
     """Return settings by which all known pages are due, and as many are visited as fit, the longest due first."""
-    return PageRhythm(least=LEAST, greatest=LEAST, first=LEAST, within=within)
+    return PageRhythm(least=MIN_INTERVAL, greatest=MIN_INTERVAL, first=MIN_INTERVAL, within=within)
 
 
 def whole_seconds(log: VisitLog, folder: Path) -> float | None:

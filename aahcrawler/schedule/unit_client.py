@@ -22,10 +22,10 @@ ANSWER_SECONDS: Final = 20.0
 """How long all units together are waited for."""
 MAX_CRAWLS: Final = 20_000
 """Crawls of one unit that are taken in."""
-MOST_PAGES: Final = 500
+MAX_PAGES: Final = 500
 """Answers that one list of a unit may have."""
 _PAGE: Final = 200
-_LARGEST: Final = 4 * 2**20
+_MAX_BYTES: Final = 4 * 2**20
 NOT_VISITED: Final = frozenset({"paused", "has mistakes", "elsewhere"})
 """The states of crawls that a unit does not visit."""
 T = TypeVar("T")
@@ -177,13 +177,13 @@ class UnitClient:
     def sites(self) -> Iterator[HeldSite]:
         """Yield the sites that its crawls hold captures of."""
         after = ""
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             page = self._asked(f"/v1/holdings?{urlencode({'limit': _PAGE, 'after': after})}", HeldSitesTold)
             yield from page.sites
             after = page.next
             if not after:
                 return
-        raise UnitError(f"its catalogue has more than {MOST_PAGES} parts")
+        raise UnitError(f"its catalogue has more than {MAX_PAGES} parts")
 
     def versions(self, url: str) -> tuple[HeldVersions, ...]:
         """Return the crawls that hold captures of a URL."""
@@ -200,7 +200,7 @@ class UnitClient:
             token = self.unit.token.reveal() if self.unit.token is not None else ""
             self._check_address()
             waits = {"timeout": ANSWER_SECONDS, "longest": ANSWER_SECONDS, "patience": 0.0}
-            client = ServiceClient(str(self.unit.url), token, largest=_LARGEST, **waits)
+            client = ServiceClient(str(self.unit.url), token, largest=_MAX_BYTES, **waits)
             return kind.model_validate(client.get(path))
         except SecretError as error:
             raise UnitError(f"its token: {error}") from error

@@ -34,8 +34,8 @@ from aahcrawler.tallies import plural
 from aahcrawler.urls import canonicalize
 from online_analysis.icd import IcdError
 
-_MOST_SITES = 100_000
-_MOST_VISITS = 10_000
+_MAX_SITES = 100_000
+_MAX_VISITS = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WEEK = timedelta(days=7)
 _ALL_AT_ONCE = 1000
@@ -84,7 +84,7 @@ def own_figures(schedule: Schedule, log: VisitLog, sharing: Sharing, now: dateti
     Crawls that are paused here, or that other units visit, count as not visited.
     """
     seconds = {name: expected_seconds(log, name) for name in schedule.crawls}
-    plan = planned(schedule, log, seconds, now, now + _WEEK, most=_MOST_VISITS, rhythm_of=sharing.rhythm)
+    plan = planned(schedule, log, seconds, now, now + _WEEK, most=_MAX_VISITS, rhythm_of=sharing.rhythm)
     rows = upcoming(schedule, log, now, rhythm_of=sharing.rhythm)
     crawls = {each.name: HeardCrawl(is_visited=each.state not in NOT_VISITED) for each in rows}
     capacity = CapacityTold.model_validate(asdict(Capacity.of(plan, seconds)))
@@ -115,7 +115,7 @@ def catalogue(listed: Units) -> Sequence[HeldRow]:
     """Ask the other units for the sites that they hold; a unit that does not respond gets a row with its problem."""
 
     def sites(client: UnitClient) -> list[HeldSite]:
-        return list(islice(client.sites(), _MOST_SITES))
+        return list(islice(client.sites(), _MAX_SITES))
 
     answers = asked_together({name: partial(sites, client) for name, client in clients_of(listed).items()})
     rows: list[HeldRow] = []

@@ -8,7 +8,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from online_analysis.icd.explanations import mistakes_of
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, Section
-from online_analysis.icd.yaml_source import LARGEST, Source, Value, read_source
+from online_analysis.icd.yaml_source import MAX_DEFINITION_LENGTH, Source, Value, read_source
 
 
 class YamlFile(Section):
@@ -44,7 +44,7 @@ class YamlFile(Section):
         """Return the bytes of a file, as many as one may have and one more; raise ``IcdError`` as ``load`` does."""
         try:
             with path.open("rb") as file:
-                return file.read(LARGEST + 1)
+                return file.read(MAX_DEFINITION_LENGTH + 1)
         except OSError as error:
             raise IcdError([Mistake(str(path), 1, "", f"cannot be read ({error.strerror})", cls.advice)]) from error
 

@@ -103,7 +103,7 @@ def _batches(base: sqlite3.Connection) -> Iterator[tuple[list[int], Vectors]]:
 
 MAX_NEAR: Final = 200
 """How many objects of a folder are found by their vectors: the nearest ones."""
-LEAST: Final = 0.4
+MIN_COSINE: Final = 0.4
 """Two vectors with a smaller cosine belong to texts that have hardly anything in common."""
 MAX_TERMS: Final = 25
 """By how many terms others are found: the most distinctive ones."""
@@ -210,7 +210,7 @@ def _by_meaning(folders: Sequence[AskedFolder], numbers: Sequence[int]) -> list[
         return None
     whole = np.sum(np.stack([given[number] for number in sorted(given)]), axis=0)
     mean = whole / (np.linalg.norm(whole) or 1.0)
-    return [_asked(folder, lambda base: nearest(base, mean, MAX_NEAR, LEAST), []) for folder in folders]
+    return [_asked(folder, lambda base: nearest(base, mean, MAX_NEAR, MIN_COSINE), []) for folder in folders]
 
 
 def _asked(folder: AskedFolder, ask: Callable[[sqlite3.Connection], T], otherwise: T) -> T:

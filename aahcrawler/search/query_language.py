@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
-LONGEST: Final = 2_000
+MAX_QUERY_LENGTH: Final = 2_000
 """The most characters of a query."""
 MAX_TERMS: Final = 64
 """The most words, phrases and ranges of a query."""
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 WORDS: Final = ("text", "title", "author", "person", "organisation", "place", "topic")
 WHOLE: Final = ("site", "application", "kind", "type", "language", "media_type", "keyword", "entity", "url")
 MOMENTS: Final = ("published", "captured")
@@ -39,7 +39,7 @@ _RANGE: Final = re.compile(r"(?:(?P<sign><=|>=|<|>)(?P<bound>.+)|(?P<low>[^.].*?
 _MOMENT: Final = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$")
 
 
-_MOST: Final = 1 << 60
+_MAX_NUMBER: Final = 1 << 60
 
 
 class QueryError(ValueError):
@@ -116,8 +116,8 @@ def parse(query: str) -> Node | None:
 Words(text='high water', field='', is_phrase=True, is_prefix=False, distance=None, slop=2), \
 Words(text='jo', field='author', is_phrase=False, is_prefix=False, distance=None, slop=0)))
     """
-    if len(query) > LONGEST:
-        raise QueryError(f"the query is longer than {LONGEST} characters", LONGEST)
+    if len(query) > MAX_QUERY_LENGTH:
+        raise QueryError(f"the query is longer than {MAX_QUERY_LENGTH} characters", MAX_QUERY_LENGTH)
     if not query.strip():
         return None
     node = _Parser(query).whole()
@@ -216,8 +216,8 @@ class _Parser:
             raise QueryError("a word is missing here; AND, OR and NOT stand before one", place)
         self._at += 1
         if token.kind in ("minus", "NOT"):
-            if depth >= _DEEPEST:
-                raise QueryError(f"it is nested more than {_DEEPEST} deep", token.place)
+            if depth >= _MAX_DEPTH:
+                raise QueryError(f"it is nested more than {_MAX_DEPTH} deep", token.place)
             return Not(self._one(field, depth + 1))
         if token.kind == "open":
             return self._parenthesis(field, depth, token.place)
@@ -229,8 +229,8 @@ class _Parser:
         return _leaf(field, token)
 
     def _parenthesis(self, field: str, depth: int, place: int) -> Node:
-        if depth >= _DEEPEST:
-            raise QueryError(f"it is nested more than {_DEEPEST} deep", place)
+        if depth >= _MAX_DEPTH:
+            raise QueryError(f"it is nested more than {_MAX_DEPTH} deep", place)
         node = self._some(field, depth + 1)
         if not self._is_next("close"):
             raise QueryError("a parenthesis is not closed", place)
@@ -341,6 +341,6 @@ def _bounds(field: str, text: str, place: int) -> tuple[float, float]:
         number = float(text) if field == "score" else int(text)
     except ValueError:
         raise QueryError(f"{text!r} is no number", place) from None
-    if not -_MOST <= number <= _MOST:
+    if not -_MAX_NUMBER <= number <= _MAX_NUMBER:
         raise QueryError(f"{text!r} is out of range", place)
     return number, number + (1e-9 if field == "score" else 1)

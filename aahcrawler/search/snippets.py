@@ -17,7 +17,7 @@ LENGTH: Final = 240
 _PART: Final = 60_000
 """How many characters of a text are searched at once; further parts follow until all words are found."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_MOST: Final = 50
+_MAX_PLACES: Final = 50
 """How many places of a word in each part of a text are considered."""
 
 
@@ -76,14 +76,14 @@ class Marker:
                 found.append((place.begin, place.end))
         return found
 
-    def _places(self, text: str, language: str, most: int = _MOST) -> list[_Place]:
+    def _places(self, text: str, language: str, most: int = _MAX_PLACES) -> list[_Place]:
         """Return places of words: in each part at most ``most`` per word, until all words have been found."""
         stems = {stem: self._words[word] for word, stem in self._stems(language)}
         seen, numbers = set[str](), dict[str, int]()
         found = [*self._unspaced_places(text, most)]
         missing = {*self._words.values()}
         begin = 0
-        while begin < len(text) and (missing or most > _MOST):
+        while begin < len(text) and (missing or most > _MAX_PLACES):
             space = text.find(" ", begin + _PART, begin + _PART + LENGTH)
             end = space if space >= 0 else begin + _PART
             words = {*_WORD.findall(text, begin, end)}

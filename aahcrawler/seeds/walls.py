@@ -19,7 +19,7 @@ from aahcrawler.page.text import excerpt
 from aahcrawler.seeds.verdicts import Verdict, of_status
 from aahcrawler.traps.patterns import Trap
 
-_LONGEST: Final = 4_000
+_MAX_WALL_LENGTH: Final = 4_000
 """Characters of text beyond which a page is no wall."""
 _TEASER: Final = 1_500
 """Characters of text up to which an article may be the beginning of one."""
@@ -156,11 +156,11 @@ def redirect_wall(target: str) -> Verdict | None:
 
 
 def _without_objects(page: Page, said: Metadata) -> Verdict:
-    text = excerpt(page.tree, _LONGEST + 2)
+    text = excerpt(page.tree, _MAX_WALL_LENGTH + 2)
     others = tuple(_leading_on(page.url, said))
     if len(others) <= 1 and _is_challenge(page):
         return Verdict.CHALLENGE
-    if len(text) <= _LONGEST:
+    if len(text) <= _MAX_WALL_LENGTH:
         if _asks_password(page) and len(others) <= _MAX_WAYS and not _leads_to_content(others, said):
             return Verdict.LOGIN
         if len(others) <= 1 and (_asks_consent(page, text) or _is_dialog(page, text)):
@@ -278,7 +278,7 @@ def _is_dialog(page: Page, text: str) -> bool:
     """Return whether a consent dialog of a known make is all that the page shows."""
     for each in page.tree.iter("div", "section", "dialog", "aside"):
         if _CONSENT_DIALOG.search(f"{each.get('id', '')} {each.get('class', '')}"):
-            own = excerpt(each, _LONGEST)
+            own = excerpt(each, _MAX_WALL_LENGTH)
             is_filled = bool(own) or next(each.iter("iframe"), None) is not None
             return is_filled and len(text) - len(own) <= _BESIDE
     return False

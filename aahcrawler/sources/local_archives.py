@@ -72,10 +72,10 @@ MAX_CAPTURES: Final = 10_000
 """Captures of one URL that are looked at where all of them are wanted."""
 _TRIES: Final = 20
 """Captures of a URL whose records are read until one of them can be had."""
-_MOST_SUBFOLDERS: Final = 1_000
-_MOST_TOLD: Final = 10
+_MAX_SUBFOLDERS: Final = 1_000
+_MAX_TOLD: Final = 10
 """Folders in a folder that are looked at for archive files, and those that are told."""
-_MOST_LOST: Final = 20
+_MAX_LOST: Final = 20
 """Files that are told by name where an index lists what is not there."""
 _REMEDY: Final = "; name a crawl's folder, or one that does"
 _IMPORTED: Final = "imported.json"
@@ -176,7 +176,7 @@ class LocalArchives:
                 lost = lost or each.folder.lost(each.capture)
         if lost:
             self._lost.add(lost)
-            told = lost if len(self._lost) <= _MOST_LOST else "the index lists more files that are not there"
+            told = lost if len(self._lost) <= _MAX_LOST else "the index lists more files that are not there"
             raise SourceError(self.name, told, told, may_pass=False)
 
     def near(self, moment: datetime) -> "LocalArchives":
@@ -288,7 +288,7 @@ def _files_of(path: Path) -> Sequence[Path]:
     files = [path] if path.is_file() else sorted(_archive_files(path))
     if not files:
         inner = (each for each in sorted(path.iterdir()) if each.is_dir())
-        holding = [each.name for each in islice(inner, _MOST_SUBFOLDERS) if any(_archive_files(each))][:_MOST_TOLD]
+        holding = [each.name for each in islice(inner, _MAX_SUBFOLDERS) if any(_archive_files(each))][:_MAX_TOLD]
         told = f"; name of its folders those that do: {', '.join(holding)}" if holding else _REMEDY
         raise ArchiveFolderError(f"{path}: holds no WARC, ARC or WACZ files{told}")
     return files

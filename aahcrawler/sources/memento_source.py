@@ -116,7 +116,7 @@ MAX_PAGES: Final = 50
 """Pages of the TimeMap of one URL that are read."""
 MAX_TIME_MAP: Final = 20_000_000
 """Bytes of a page of a TimeMap that are read."""
-_LEAST: Final = 64_000
+_MIN_BYTES: Final = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class MementoSource:
         found = ""
         for _ in range(MAX_HOPS + 1):
             answer = await self._remote.client.get(
-                uri, headers=headers, most=_LEAST, wanted=lambda *_: False, is_patient=demand.is_patient
+                uri, headers=headers, most=_MIN_BYTES, wanted=lambda *_: False, is_patient=demand.is_patient
             )
             with closing(answer.exchange):
                 links = tuple(links_in(Headers(answer.headers).get("Link"))) or links

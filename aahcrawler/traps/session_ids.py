@@ -31,7 +31,7 @@ MAX_NAMES = 100
 """How many parts of a host's URLs are remembered as session ids or not."""
 MAX_LINKS = 2_000
 """How many links of a page are examined."""
-FEWEST = 2
+MIN_PAGES = 2
 """The fewest pages to which links with one id must lead."""
 SHARE = 0.5
 """The share of a page's links that must have the id: software omits it in links that include the host."""
@@ -108,7 +108,7 @@ class SessionIds:
         here = [link for link in dict.fromkeys(again) if _host(link) == host][:MAX_LINKS]
         found, decided = _by_name(here), {}
         for suspect in suspects:
-            is_session = _has_changed(suspect, found.get(suspect.name, {}), min(FEWEST, len(here)))
+            is_session = _has_changed(suspect, found.get(suspect.name, {}), min(MIN_PAGES, len(here)))
             if is_session is not None:
                 decided[suspect.name] = is_session
                 self._remember(host, suspect.name, is_session=is_session)
@@ -191,7 +191,7 @@ def _is_content(values: _Values) -> bool:
 
 def _suspected(name: str, values: _Values, links: int) -> Suspect | None:
     value, rests = max(values.items(), key=lambda each: (len(each[1]), each[0]))
-    is_shared = len(rests) >= max(FEWEST, SHARE * links) and 2 * len(rests) > sum(map(len, values.values()))
+    is_shared = len(rests) >= max(MIN_PAGES, SHARE * links) and 2 * len(rests) > sum(map(len, values.values()))
     return Suspect(name, value, frozenset(rests)) if is_shared else None
 
 
@@ -217,12 +217,12 @@ def _host(url: str) -> str:
 
 _SEPARATOR = re.compile("([/?&;])")
 _RUN = re.compile(r"[0-9A-Za-z_.,!~*%-]{16,}")
-_LONGEST = 256
+_MAX_ID_LENGTH = 256
 _MIXED = re.compile(r"[0-9][A-Za-z]|[A-Za-z][0-9]")
 _MARKS = re.compile(r"[_.,!~*-]|%[0-9A-Fa-f]{2}")
 _HOST = 4
 """The position of the host."""
-_SHORTEST = 16
+_MIN_ID_LENGTH = 16
 """The fewest letters and digits of an id: PHP writes at least 22, servlets 32."""
 _MAX_WORD_LENGTH = 20
 """A longer word counts as an id that happens to have no digit."""
@@ -251,7 +251,7 @@ def parts(url: str) -> Sequence[tuple[str, str]]:
 
 def is_long(text: str) -> bool:
     """Return whether a part is as long as an id and contains only characters of ids."""
-    return _SHORTEST <= len(text) <= _LONGEST and _RUN.fullmatch(text) is not None
+    return _MIN_ID_LENGTH <= len(text) <= _MAX_ID_LENGTH and _RUN.fullmatch(text) is not None
 
 
 def is_id(text: str) -> bool:
@@ -266,7 +266,7 @@ def is_id(text: str) -> bool:
         return text.isdigit() or (text.isalpha() and len(text) >= _MAX_WORD_LENGTH)
     pieces = _MARKS.split(text)
     mixed = sum(len(piece) for piece in pieces if not (piece.isalpha() or piece.isdigit()))
-    return sum(map(len, pieces)) >= _SHORTEST and 2 * mixed >= sum(map(len, pieces))
+    return sum(map(len, pieces)) >= _MIN_ID_LENGTH and 2 * mixed >= sum(map(len, pieces))
 
 
 def may_hold_id(text: str) -> bool:

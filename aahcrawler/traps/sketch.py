@@ -16,7 +16,7 @@ Hashes = NDArray[np.uint64]
 
 SHINGLE = 3
 """Words in a shingle."""
-LONGEST = 16_000
+MAX_SKETCHED_LENGTH = 16_000
 """How many characters of a text are used, half at its beginning and half at its end."""
 SAMPLE = np.uint64(7)
 """A shingle without digits is sampled if its hash has none of these bits: one in eight."""
@@ -30,7 +30,7 @@ _BEGINS = np.uint64(1 << 24)
 """A number added to the first character of a word."""
 _PLACES = np.arange(8, dtype=np.uint64)[:, None]
 _LOWEST_OF_OCTETS = np.uint64(0x0101010101010101)
-_MAX_LOWER_LENGTH = 3 * LONGEST + 2
+_MAX_LOWER_LENGTH = 3 * MAX_SKETCHED_LENGTH + 2
 """The most characters of a text in lower case, with a blank at both ends: some characters become two or three."""
 
 
@@ -51,7 +51,7 @@ class Sketch:
 def sketch(text: str) -> Sketch:
     """Return the sketch of a text; case, punctuation and white space do not matter.
 
-    Only the beginning and the end of a text longer than ``LONGEST`` count.
+    Only the beginning and the end of a text longer than ``MAX_SKETCHED_LENGTH`` count.
 
     >>> sketch("The dike held.").fingerprint == sketch("the dike -- held").fingerprint
     True
@@ -92,8 +92,8 @@ class _Characters(NamedTuple):
 
 
 def _characters(text: str) -> _Characters:
-    if len(text) > LONGEST:
-        text = f"{text[: LONGEST // 2]} {text[-LONGEST // 2 + 1 :]}"
+    if len(text) > MAX_SKETCHED_LENGTH:
+        text = f"{text[: MAX_SKETCHED_LENGTH // 2]} {text[-MAX_SKETCHED_LENGTH // 2 + 1 :]}"
     codes = np.frombuffer(f" {text.lower()} ".encode("utf-32-le", "replace"), np.uint32)
     powers, _ = _powers()
     # Sums of a polynomial over all characters; the difference of two, shifted back, is that of what is between.

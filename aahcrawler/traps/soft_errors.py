@@ -83,7 +83,7 @@ class SoftErrors:
         host = self._hosts.get(_host_of(url))
         if host is None or not host.size or not sketch.size or url == _front(url):
             return False
-        bits = NEAR if min(sketch.size, host.size) >= FEWEST else 0
+        bits = NEAR if min(sketch.size, host.size) >= MIN_SHINGLES else 0
         return distance(sketch.fingerprint, host.fingerprint) <= bits
 
     def join(self, state: Mapping[str, Sequence[str | int]]) -> None:
@@ -140,7 +140,7 @@ def _host_of(url: str) -> str:
 
 NEAR = 3
 """The most bits of 64 in which fingerprints of near duplicates differ (Manku et al., 2007, section 4)."""
-FEWEST = 40
+MIN_SHINGLES = 40
 """The fewest distinct shingles of a near duplicate: a page with fewer shows little but its template."""
 MAX_PAGES = 100_000
 """How many pages are compared with: the last ones."""
@@ -216,7 +216,7 @@ class Neighbours:
         """
         if not sketch.size:
             return None
-        count, has_text, of = len(self._urls), sketch.size >= FEWEST, self._arrays
+        count, has_text, of = len(self._urls), sketch.size >= MIN_SHINGLES, self._arrays
         distances = np.bitwise_count(of["fingerprints"][:count] ^ np.uint64(sketch.fingerprint))
         near = np.flatnonzero(distances <= (NEAR if has_text else 0))
         near = near[(of["sites"][near] == crc32(site.encode())) & (of["has_text"][near] == has_text)]
@@ -240,7 +240,7 @@ class Neighbours:
             if at == len(self._arrays["names"]) < self._capacity:
                 self._widen(min(2 * at, self._capacity))
             self._next = (at + 1) % self._capacity
-        row = (sketch.fingerprint, crc32(site.encode()), sketch.size >= FEWEST, anchors, digest(url))
+        row = (sketch.fingerprint, crc32(site.encode()), sketch.size >= MIN_SHINGLES, anchors, digest(url))
         for name, value in zip(_ARRAYS, (*row, digest(like) if like else 0, True), strict=True):
             self._arrays[name][at] = value
         self._urls[at : at + 1] = [url]

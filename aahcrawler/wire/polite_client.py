@@ -21,7 +21,7 @@ from aahcrawler.wire.admission import machine
 from aahcrawler.wire.client import WireClient, WireRequest
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.politeness import PolitenessTracker, retry_after
-from aahcrawler.wire.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules, ask, denial
+from aahcrawler.wire.robots_txt import MAX_ROBOTS_BYTES, RobotsDeniedError, RobotsUnreachableError, Rules, ask, denial
 from online_analysis.icd import Politeness
 
 MAX_DELAY: Final = 20.0
@@ -168,7 +168,7 @@ class PoliteClient:
     async def _rules_of(self, origin: str) -> tuple[Page | None, Rules]:
         if origin not in self._robots:
             try:
-                robots = await ask(origin, lambda url: self._fetch(url, LARGEST))
+                robots = await ask(origin, lambda url: self._fetch(url, MAX_ROBOTS_BYTES))
                 self._robots[origin] = robots, Rules(None, inf) if robots is None else Rules.read(robots.body, inf)
             except RobotsUnreachableError as error:
                 self._robots[origin] = error

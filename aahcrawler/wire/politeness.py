@@ -28,7 +28,7 @@ SHRINKAGE = 0.8
 """The factor by which a learned delay shrinks with each other response."""
 ALIKE, ALIKE_SHARE = 0.25, 0.02
 """By how many seconds, and what share of a wait, the frontier and this process may differ on when a queue opens."""
-SHORTEST = 0.1
+MIN_LEARNED_DELAY = 0.1
 """A learned delay below this many seconds is forgotten."""
 OVERLOADED = frozenset({429, 503})
 """Statuses by which a site says that it is overloaded."""
@@ -87,7 +87,7 @@ class PolitenessTracker:
     def restore(self, url: str, learned: float) -> None:
         """Use the delay that another worker learned last for a URL's queue; ignore it if it came from this worker."""
         known = self._of(url)
-        if abs(learned - known.reported) > SHORTEST:
+        if abs(learned - known.reported) > MIN_LEARNED_DELAY:
             known.pressed, known.answer, known.reported = learned, 0.0, learned
 
     def is_news(self, url: str, delay: float) -> bool:
@@ -143,7 +143,7 @@ class PolitenessTracker:
             return
         known.answer += (seconds - known.answer) * (NEWEST if known.answer else 1.0)
         known.pressed *= SHRINKAGE if status < 500 else 1.0
-        if known.pressed < SHORTEST:
+        if known.pressed < MIN_LEARNED_DELAY:
             known.pressed = 0.0
 
     def _press(self, url: str, known: _Known) -> None:

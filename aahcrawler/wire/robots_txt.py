@@ -15,7 +15,7 @@ from aahcrawler.page.onward import location
 from aahcrawler.wire.errors import WireError, WireReason
 from online_analysis.icd import PRODUCT
 
-LARGEST = 512 * 1024
+MAX_ROBOTS_BYTES = 512 * 1024
 """How many bytes of a robots.txt are read; RFC 9309 requires at least 500 KiB."""
 MAX_NAMED = 20
 """How many of the sitemaps in a robots.txt are fetched."""
@@ -67,7 +67,7 @@ class RobotsUnreachableError(Exception):
 async def ask(origin: str, fetch: Callable[[str], Awaitable[Page]]) -> Page | None:
     """Fetch the robots.txt of an origin, following its redirects; return None if there is none, so that all is allowed.
 
-    ``fetch`` returns the response for a URL, with at most ``LARGEST`` bytes of its body. Raises
+    ``fetch`` returns the response for a URL, with at most ``MAX_ROBOTS_BYTES`` bytes of its body. Raises
     ``RobotsUnreachableError``, and the ``WireError`` of a host that cannot be reached at all.
     """
     url: str | None = f"{origin}/robots.txt"
@@ -97,7 +97,7 @@ class Rules:
 
     @classmethod
     def read(cls, body: bytes, expires: float) -> "Rules":
-        """Parse the beginning of a robots.txt, at most ``LARGEST`` bytes."""
+        """Parse the beginning of a robots.txt, at most ``MAX_ROBOTS_BYTES`` bytes."""
         return cls(Protego.parse("\n".join(_lines(body))), expires)
 
     def allow(self, url: str) -> bool:
@@ -146,7 +146,7 @@ def _lines(body: bytes) -> list[str]:
     The parser copies each rule of a group for each of its crawlers, so thousands of both would exhaust memory. It also
     accepts the beginning of a product's name for the whole, which RFC 9309 does not (section 2.2.1).
     """
-    return [_with_our_agent(line) for line in body[:LARGEST].decode("utf-8-sig", "replace").splitlines()]
+    return [_with_our_agent(line) for line in body[:MAX_ROBOTS_BYTES].decode("utf-8-sig", "replace").splitlines()]
 
 
 def _with_our_agent(line: str) -> str:

@@ -411,7 +411,7 @@ MAX_INNER = 40
 TELLING = 2.0
 """The highest cost of names for which the content of a part can distinguish it."""
 
-FEWEST = 3
+MIN_OBJECTS = 3
 """From this many objects on, a part of only one of them is no evidence for the template."""
 
 _ENDS = ("following-sibling", "preceding-sibling")
@@ -522,5 +522,5 @@ def _is_apart(path: Path) -> bool:
 
 def _is_typical(pairs: Sequence[tuple[HtmlElement, HtmlElement]], targets: Sequence[HtmlElement]) -> bool:
     """Return whether the parts belong to the template: several objects have them, or their names suggest it."""
-    several = len({target for target, _ in pairs}) > 1 or len(targets) < FEWEST
+    several = len({target for target, _ in pairs}) > 1 or len(targets) < MIN_OBJECTS
     return several or all(is_beside(part) or not any(map(str.isalpha, plain_text(part))) for _, part in pairs)

@@ -139,7 +139,7 @@ MAX_PAGE_SIZE = 50_000
 """Elements of a page that anything is induced from."""
 
 MAX_EXAMPLES = 12
-FEWEST = 3
+MIN_PAGES_WITH_OBJECTS = 3
 """The number of pages with objects from which one of them may be altogether wrong."""
 
 MAX_LEFT_OUT = 2
@@ -196,7 +196,7 @@ def _choices(examples: Sequence[LabelledExample]) -> Iterator[Sequence[LabelledE
     """Yield all examples, then, if several remain, all but one at a time, beginning with those least sure."""
     yield examples
     full = [example for example in examples if example.objects]
-    if len(full) >= FEWEST:
+    if len(full) >= MIN_PAGES_WITH_OBJECTS:
         for doubtful in sorted(full, key=lambda example: example.confidence - example.runner_up)[:MAX_LEFT_OUT]:
             yield [example for example in examples if example is not doubtful]
 
@@ -390,7 +390,7 @@ def _others(labelled: LabelledObject, item: HtmlElement) -> tuple[HtmlElement, .
 
 
 AUTHOR, TITLE = "author", "title"
-LONGEST = 300
+MAX_LABEL_LENGTH = 300
 MIN_PAGES = 2
 
 
@@ -428,7 +428,7 @@ def _parts(examples: Sequence[LabelledExample], containers: Sequence[ItemPage], 
 
 def _says(label: Label) -> bool:
     """Return whether a label has one element, whose whole visible text is its value."""
-    return len(label.elements) == 1 and fold(excerpt(label.elements[0], LONGEST)) == comparable(label.value)
+    return len(label.elements) == 1 and fold(excerpt(label.elements[0], MAX_LABEL_LENGTH)) == comparable(label.value)
 
 
 def _finding(

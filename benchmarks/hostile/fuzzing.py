@@ -131,7 +131,7 @@ MAX_MIB = 300.0
 """Memory, beyond that of the process before, from which an input is kept."""
 PATIENCE = 60.0
 """Seconds after which the reading of an input is ended."""
-_LARGEST = 400_000
+_MAX_BYTES = 400_000
 _OF_A_SITE = 40
 
 
@@ -157,7 +157,7 @@ class Finding:
 def sources() -> tuple[Answer, ...]:
     """Return the saved pages of the knowledge base, and pages of recorded sites where there are any."""
     saved = [each.page for each in saved_pages(pages_folder(FOLDER))]
-    return tuple(_answer(page) for page in (*saved, *_recorded()) if len(page.body) <= _LARGEST)
+    return tuple(_answer(page) for page in (*saved, *_recorded()) if len(page.body) <= _MAX_BYTES)
 
 
 def _recorded() -> Iterator[Page]:

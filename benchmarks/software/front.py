@@ -152,7 +152,7 @@ _HOPS: Final = frozenset(
 )
 _CONDITIONS: Final = frozenset({"if-none-match", "if-modified-since"})
 _VALIDATORS: Final = frozenset({"etag", "last-modified"})
-_LONGEST: Final = 60.0
+_MAX_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class Front:
         path = template.former(asked.path) if template else asked.path
         dropped = _HOPS | {"accept-encoding"} | (_CONDITIONS if template else frozenset())
         headers = {name: value for name, value in asked.headers.items() if name.lower() not in dropped}
-        connection = http.client.HTTPConnection("127.0.0.1", self._backend, timeout=_LONGEST)
+        connection = http.client.HTTPConnection("127.0.0.1", self._backend, timeout=_MAX_SECONDS)
         try:
             connection.request(asked.command, path, _sent(asked), headers)
             answer = connection.getresponse()

@@ -22,7 +22,7 @@ from benchmarks.process_memory import Finished, run
 from benchmarks.recorded import free_port
 from benchmarks.redesigned_crawl import only
 from benchmarks.results import Cell, Row
-from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, LONGEST, MAX_PAGES_UNKNOWN, NETWORK, BenchmarkError
+from benchmarks.sites import ICD, KNOWLEDGE_BASE, LIMITED, MAX_PAGES_UNKNOWN, MAX_SECONDS, NETWORK, BenchmarkError
 from benchmarks.software.content import Content, Edit, Place, edited, write_edits
 from benchmarks.software.front import Front, Redesign, Template, asked_of
 from benchmarks.software.installation import Application
@@ -319,7 +319,7 @@ def crawl(site: Crawlable, number: int, knowledge_base: str = "") -> Crawl:
     if knowledge_base:
         environment[KNOWLEDGE_BASE] = knowledge_base
     with site.serving():
-        finished = run(command, environment, LONGEST)
+        finished = run(command, environment, MAX_SECONDS)
     if finished.code:
         raise BenchmarkError(f"{site.name}: the crawl ended with {finished.code}:\n{finished.output[-4000:]}")
     return Crawl(site, finished, page_requests(each.path for each in asked_of(site.front.log)), number)
@@ -348,7 +348,7 @@ def told_changes(crawled: Path) -> list[ToldChange]:
 
 def _asked(crawled: Path, query: str, *arguments: str) -> list[dict[str, str]]:
     command = [*_AAH, "query", str(crawled), "--ready", query, "--arg", f"limit={_ALL}", "--format", "json", *arguments]
-    finished = run(command, os.environ, LONGEST)
+    finished = run(command, os.environ, MAX_SECONDS)
     if finished.code:
         raise BenchmarkError(f"aah query --ready {query} ended with {finished.code}:\n{finished.output[-4000:]}")
     bound = json.loads(finished.output[finished.output.index("{") :])["results"]["bindings"]

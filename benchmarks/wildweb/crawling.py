@@ -160,7 +160,7 @@ def _wrongly_told(case: Case, seen: Seen) -> Iterator[str]:
         yield f"the exit code is {seen.exit_code}, not {code}"
 
 
-_LONGEST: Final = 660.0
+_MAX_SECONDS: Final = 660.0
 """Seconds after which a crawl that its own limit did not end is killed."""
 _ICD: Final = {
     "id": "wildweb",
@@ -190,7 +190,7 @@ def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]
         output = place / "crawl"
         definition = place / "icd.yaml"
         definition.write_text(_definition(cases, server.port, output), "utf-8")
-        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, _LONGEST)
+        ended = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, _MAX_SECONDS)
         try:
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:

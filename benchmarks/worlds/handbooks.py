@@ -21,7 +21,7 @@ _HOST = "wiki.test"
 _LISTED = 100
 _FIELDS = re.compile(r"\s*<([^<>]{2,60})>\s*")
 _REFERENCE = re.compile(r"\{([^{}()]{1,80})\}")
-_SHORTEST = 60
+_MIN_TEXT_LENGTH = 60
 """The characters that an article has at least."""
 
 
@@ -71,7 +71,7 @@ def _articles(folder: Path) -> Iterator[Article]:
 def _article(names: Sequence[str], lines: Sequence[str]) -> Iterator[Article]:
     paragraphs = [" ".join(part.split()) for part in "\n".join(lines).split("\n\n") if part.strip()]
     found = _FIELDS.match(paragraphs[0]) if paragraphs else None
-    if not found or sum(map(len, paragraphs)) < _SHORTEST or names[0].startswith("00-database"):
+    if not found or sum(map(len, paragraphs)) < _MIN_TEXT_LENGTH or names[0].startswith("00-database"):
         return
     paragraphs[0] = paragraphs[0][found.end() :]
     yield Article(names[0], tuple(paragraphs), tuple(" ".join(each.split()) for each in found[1].split(",")))
@@ -135,11 +135,11 @@ def _link(article: Article) -> str:
 
 
 _ENDINGS = (".html", ".htm", ".xhtml")
-_LARGEST = 2_000_000
+_MAX_BYTES = 2_000_000
 _LANGUAGE = "en"
 """The language of the pages that are taken, and of those that do not say theirs: topics are none of languages."""
 _CODE = re.compile(r"[a-z]{2}([-_][A-Z]{2})?")
-_DEEPEST = 8
+_MAX_DEPTH = 8
 """The sections above a page that are looked at."""
 _WIDEST = 0.8
 """The share of a manual's pages at which a section is the manual, and labels none of them."""
@@ -174,7 +174,7 @@ def manual(host: str, folder: Path) -> Iterator[Answer]:
 def _pages(folder: Path) -> Iterator[_Manual]:
     files = sorted(path for path in folder.rglob("*") if path.suffix in _ENDINGS and not path.is_symlink())
     for file in files:
-        body = file.read_bytes() if file.is_file() and file.stat().st_size <= _LARGEST else b""
+        body = file.read_bytes() if file.is_file() and file.stat().st_size <= _MAX_BYTES else b""
         path = file.relative_to(folder).as_posix()
         tree = _tree(body)
         if (
@@ -211,7 +211,7 @@ def _above(path: str, tree: lxml.html.HtmlElement) -> str:
 
 def _labels(path: str, pages: Mapping[str, _Manual]) -> Sequence[str]:
     labels, page = [], pages[path]
-    for _ in range(_DEEPEST):
+    for _ in range(_MAX_DEPTH):
         if page.above not in pages or page.above in labels or page.above == path:
             break
         labels.append(page.above)

@@ -16,7 +16,7 @@ from offline.simulation.judge import load_judge
 Topics = Mapping[str, Sequence[Sequence[str]]]
 
 TOPICS, SAMPLES, SEEDS = 5, 4, 20
-_FEWEST, _WIDEST = 60, 0.12
+_MIN_URLS, _MAX_SHARE = 60, 0.12
 """The pages that a label needs to be a topic, and the share of the world it may have at most."""
 _RELEVANT = (60, 0.2)
 """The same for the pages relevant to a sample: of fewer or more, an order of fetching shows little."""
@@ -58,7 +58,7 @@ def _candidates(labels: Mapping[str, Sequence[str]], random: Random) -> Iterator
     for url, names in labels.items():
         for name in names:
             by_label.setdefault(name, set()).add(url)
-    fitting = sorted(name for name, urls in by_label.items() if _FEWEST <= len(urls) <= _WIDEST * len(labels))
+    fitting = sorted(name for name, urls in by_label.items() if _MIN_URLS <= len(urls) <= _MAX_SHARE * len(labels))
     random.shuffle(fitting)
     return ((name, frozenset(by_label[name])) for name in fitting[:_TRIED])
 

@@ -17,7 +17,7 @@ from aahcrawler.traps.sketch import distance, sketch
 
 MAX_BITS: Final = 3
 """The most bits in which the fingerprints of near duplicates differ."""
-LEAST: Final = 20
+MIN_CONTENT_SHINGLES: Final = 20
 """The fewest shingles of content that is compared: shorter content says too little to be a copy of anything."""
 _BLOCKS: Final = MAX_BITS + 1
 _WIDTH: Final = 64 // _BLOCKS
@@ -125,7 +125,7 @@ def _fingerprints(crawl: Path, wanted: Collection[str]) -> Mapping[str, int]:
             if document is not None:
                 content = " ".join(part.text for part in document.parts if part.role == "content") or document.text
                 drawn = sketch(content)
-                if drawn.size >= LEAST:
+                if drawn.size >= MIN_CONTENT_SHINGLES:
                     found[capture.record_id] = drawn.fingerprint
     return found
 

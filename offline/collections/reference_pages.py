@@ -39,7 +39,7 @@ MAX_BYTES: Final = 500_000_000
 """The most bytes of a file of revisions; a longer one is refused."""
 MIN_DAYS: Final = 4
 """The fewest days of a history that can show a change: two on each side, whose variance is needed."""
-LEAST_VARIANCE: Final = 1 / 12
+MIN_VARIANCE: Final = 1 / 12
 """The variance due to rounding: edits a day are whole numbers, so no two days are exactly alike."""
 _FIRST: Final = datetime(1995, 1, 1, tzinfo=UTC)
 """No wiki has edits before the first wiki began (WikiWikiWeb, 1995)."""
@@ -107,7 +107,7 @@ def change_of(values: NDArray[np.float64]) -> int | None:
 
 def _cost(total: NDArray[np.float64], squares: NDArray[np.float64], n: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return twice the negative log-likelihood of series, without the terms that all have in common."""
-    variance = np.maximum(squares / n - (total / n) ** 2, LEAST_VARIANCE)
+    variance = np.maximum(squares / n - (total / n) ** 2, MIN_VARIANCE)
     return np.asarray(n * np.log(variance), np.float64)
 
 

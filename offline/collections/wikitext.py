@@ -30,7 +30,7 @@ from offline.collections.event_page import (
 from offline.collections.reference_pages import revisions_in
 from online_analysis.terms import Lexicon
 
-_DEEPEST: Final = 20
+_MAX_DEPTH: Final = 20
 _MAX_VALUE: Final = 1_000
 """How many characters of a parameter, or of a reference, are examined."""
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\[\[|\]\]|\|")
@@ -76,7 +76,7 @@ def templates_in(text: str) -> Sequence[Template]:
                 opened.pop()
             if opened:
                 _, start, bars = opened.pop()
-                if len(opened) < _DEEPEST:
+                if len(opened) < _MAX_DEPTH:
                     found.append(_template(text, start, bars, token.start()))
     return found
 

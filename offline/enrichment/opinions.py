@@ -268,7 +268,7 @@ _SPOKEN: Final = _words(
     "disliked enjoy enjoys enjoyed hate hates hated love loves loved recommend recommends recommended regret regrets",
 )
 """Words that evaluate by themselves."""
-_MOST: Final = _words("best worst finest nicest")
+_SUPERLATIVES: Final = _words("best worst finest nicest")
 _UNREAL: Final = _words("if unless whether suppose")
 _SAYING: Final = re.compile(
     r"\b(?:said|says|told|testified|alleged|alleges|reported|reportedly|claimed|claims|according to|accused)\b",
@@ -298,7 +298,7 @@ def evaluates(sentence: str, weights: Mapping[str, float]) -> bool:
     polar = [word in weights for word in words]
     return any(
         (word in _SPOKEN)
-        or (word in _MOST and polar[at])
+        or (word in _SUPERLATIVES and polar[at])
         or (word in _DEGREES and any(polar[at + 1 : at + 3]))
         or (word in _SELF and _is_reached(words, polar, at, _AFTER_SELF))
         or (word in _BEING and not _is_done(words, polar, at + 1) and _is_reached(words, polar, at, _AFTER_BEING))

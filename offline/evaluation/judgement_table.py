@@ -35,8 +35,8 @@ from aahcrawler.objects.reader import page_rows
 from aahcrawler.tallies import mistakes_told, plural
 from offline.evaluation.relevance_metrics import EvaluationError
 
-_LARGEST: Final = 50_000_000
-_LONGEST_NAME: Final = 100
+_MAX_BYTES: Final = 50_000_000
+_MAX_NAME_LENGTH: Final = 100
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "url": ("url", "uri", "urir", "target"),
     "grade": ("grade", "vote", "label", "judgement", "judgment", "rating", "relevance"),
@@ -173,7 +173,7 @@ def _judge(place: str, row: Mapping[str, str], by: str) -> str:
     who = row["judge"] or by
     if not who:
         raise EvaluationError(f"{place}: says not who judged; name them with --by NAME")
-    if not who.isprintable() or len(who) > _LONGEST_NAME:
+    if not who.isprintable() or len(who) > _MAX_NAME_LENGTH:
         raise EvaluationError(f"{place}: {who[:80]!r} is no name of a judge")
     return who
 
@@ -181,8 +181,8 @@ def _judge(place: str, row: Mapping[str, str], by: str) -> str:
 def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the rows of a table by the names that their columns have in this module, each with its place."""
     try:
-        if file.stat().st_size > _LARGEST:
-            raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no table of judgements")
+        if file.stat().st_size > _MAX_BYTES:
+            raise EvaluationError(f"{file}: is larger than {_MAX_BYTES:,} bytes; it is no table of judgements")
         lines = file.read_text("utf-8-sig").splitlines(keepends=True)
     except (OSError, UnicodeDecodeError) as error:
         raise EvaluationError(f"{file}: cannot be read ({error}); name a table in UTF-8") from error

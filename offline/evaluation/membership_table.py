@@ -24,8 +24,8 @@ from offline.collections.distinct_members import NearDuplicate
 from offline.evaluation.relevance_metrics import EvaluationError
 
 MAX_REASON: Final = 500
-_LARGEST: Final = 50_000_000
-_LONGEST_NAME: Final = 100
+_MAX_BYTES: Final = 50_000_000
+_MAX_NAME_LENGTH: Final = 100
 _ANSWERS: Final[Mapping[str, MemberAnswer]] = {
     **dict.fromkeys(("member", "yes", "true", "1", "in"), MemberAnswer.MEMBER),
     **dict.fromkeys(("notmember", "no", "false", "0", "out"), MemberAnswer.NOT_MEMBER),
@@ -38,7 +38,7 @@ _COLUMNS: Final = {
     "by": ("by",),
     "at": ("at",),
 }
-_MOST_TOLD: Final = 10
+_MAX_TOLD: Final = 10
 """How many URLs are named in a message."""
 
 
@@ -86,8 +86,8 @@ def take_in(crawl: Path, file: Path, by: str, answer: MemberAnswer | None, reaso
 
 
 def _named(pages: Collection[str]) -> str:
-    more = f" and {len(pages) - _MOST_TOLD:,} more" if len(pages) > _MOST_TOLD else ""
-    return f"{', '.join(islice(pages, _MOST_TOLD))}{more}"
+    more = f" and {len(pages) - _MAX_TOLD:,} more" if len(pages) > _MAX_TOLD else ""
+    return f"{', '.join(islice(pages, _MAX_TOLD))}{more}"
 
 
 def undo(crawl: Path, by: str) -> str:
@@ -122,7 +122,7 @@ def checked_name(by: str) -> str:
     """Return the name of the person who decides. Raises ``EvaluationError`` if it is invalid."""
     if not by:
         raise EvaluationError("say who decides: --by NAME")
-    if not by.isprintable() or len(by) > _LONGEST_NAME:
+    if not by.isprintable() or len(by) > _MAX_NAME_LENGTH:
         raise EvaluationError(f"{by[:80]!r} is no name of a person")
     return by
 
@@ -180,8 +180,8 @@ def _moment(written: str) -> str | None:
 def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yield the rows of a list or table by the names that their columns have in this module, each with its place."""
     try:
-        if file.stat().st_size > _LARGEST:
-            raise EvaluationError(f"{file}: is larger than {_LARGEST:,} bytes; it is no list of pages")
+        if file.stat().st_size > _MAX_BYTES:
+            raise EvaluationError(f"{file}: is larger than {_MAX_BYTES:,} bytes; it is no list of pages")
         lines = file.read_text("utf-8-sig").splitlines(keepends=True)
     except (OSError, UnicodeDecodeError) as error:
         raise EvaluationError(f"{file}: cannot be read ({error}); name a list or table in UTF-8") from error

@@ -91,7 +91,7 @@ def _of(document: Document, topic: Topic, worth: float) -> ReferencePage:
 
 _MIN_HOLDERS = 3
 _LIFT = 2.0
-_MOST = 20
+_MAX_PROPOSALS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +157,12 @@ def propose(icd: Icd, topic: Topic, seeds: Iterable[str], pages: Iterable[Refere
         relevant,
         found.outcome,
         tuple(_keywords(found, kept.notes, topic, icd.scoring.relevant)),
-        tuple(islice((each for each in names.telling(relevant, number) if each.value.casefold() not in given), _MOST)),
-        tuple(_entrances(islice(sites.telling(relevant, number), _MOST), linked)),
+        tuple(
+            islice(
+                (each for each in names.telling(relevant, number) if each.value.casefold() not in given), _MAX_PROPOSALS
+            )
+        ),
+        tuple(_entrances(islice(sites.telling(relevant, number), _MAX_PROPOSALS), linked)),
     )
 
 
@@ -236,7 +240,7 @@ def _note(each: Proposal, found: Proposals) -> str:
 FIELDS = ("keywords", "entities", "seeds")
 _PLAIN = re.compile(r"[^\W\d_][\w'’./:?=&+~%-]*(?: [\w'’./:?=&+~%-]+)*")
 """Scalars that need no quotes anywhere in YAML, unless they are words with a meaning of their own."""
-_LARGEST = 1_000_000
+_MAX_BYTES = 1_000_000
 
 
 def scalar(text: str) -> str:
@@ -258,8 +262,8 @@ def read_review(path: Path) -> Mapping[str, Sequence[str]]:
     """Return what was left in a review file, by field. Raises ``RefinementError``."""
     try:
         content = path.read_bytes()
-        if len(content) > _LARGEST:
-            raise RefinementError(f"{path}: is larger than {_LARGEST:,} bytes; it is no review file")
+        if len(content) > _MAX_BYTES:
+            raise RefinementError(f"{path}: is larger than {_MAX_BYTES:,} bytes; it is no review file")
         data = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506  All scalars are strings, and no objects are made.
     except OSError as error:
         raise RefinementError(f"{path}: cannot be read ({error.strerror})") from error

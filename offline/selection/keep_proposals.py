@@ -30,7 +30,7 @@ _TOPICS, _VOICES, _TIME = 0.5, 0.25, 0.25
 """What the novelty of topics, voices and time is worth, relative to a relevance of 1."""
 _REPEATED = 0.1
 """The factor for the worth of a page if one that says nearly the same is already proposed."""
-_LARGEST: Final = 50_000_000
+_MAX_BYTES: Final = 50_000_000
 _ANSWERS: Final = {"yes": True, "no": False}
 
 
@@ -219,8 +219,8 @@ def kept_urls(path: Path) -> frozenset[str]:
         return frozenset(url for url, each in decided.items() if each.answer is KeepAnswer.KEEP)
     try:
         content = path.read_bytes()
-        if len(content) > _LARGEST:
-            raise CriteriaError(f"{path}: is larger than {_LARGEST:,} bytes; it is no review file")
+        if len(content) > _MAX_BYTES:
+            raise CriteriaError(f"{path}: is larger than {_MAX_BYTES:,} bytes; it is no review file")
         data = yaml.load(content, Loader=yaml.BaseLoader)  # noqa: S506  All scalars are strings, and no objects are made.
     except OSError as error:
         raise CriteriaError(f"{path}: cannot be read ({error.strerror})") from error

@@ -270,7 +270,7 @@ def _pairs(url: str) -> Integers:
 
 GROWTH = 1.1
 """The tree is grown again when this many times as many pages have been fetched."""
-LEAST = 5
+MIN_IN_LEAF = 5
 """The fewest fetched pages in a leaf."""
 
 
@@ -347,7 +347,7 @@ class TreeBandit(SeedsFirst):
         self._grow_at = self._fetched * GROWTH
         taught = np.flatnonzero(self._features.linked & ~np.isnan(self._worth))
         rows, worth = self._features.rows[taught], self._worth[taught]
-        self._tree = grown(rows, worth, LEAST)
+        self._tree = grown(rows, worth, MIN_IN_LEAF)
         leaves = self._tree.leaves(rows)
         count = len(self._tree)
         trials, rewards = np.bincount(leaves, minlength=count), np.bincount(leaves, worth, minlength=count)

@@ -168,7 +168,7 @@ ATTEMPTS = 6
 """How often a request is sent before giving up."""
 
 _TIMEOUT = 300.0
-_LONGEST = 30.0
+_MAX_WAIT = 30.0
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _SAID = 300
 _ADVICE = {
@@ -227,7 +227,7 @@ class HttpService:
         trouble, pause = "", 0.0
         for attempt in range(ATTEMPTS):
             if attempt:
-                self._sleep(min(_LONGEST, pause or 2.0 ** (attempt - 2)))
+                self._sleep(min(_MAX_WAIT, pause or 2.0 ** (attempt - 2)))
             try:
                 reply = self._once(body, headers)
             except (OSError, http.client.HTTPException) as error:

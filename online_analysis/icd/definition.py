@@ -37,7 +37,7 @@ from online_analysis.icd.sections import (
     WebUrl,
 )
 from online_analysis.icd.source_fields import Sources
-from online_analysis.icd.yaml_source import LARGEST, Source, read_source
+from online_analysis.icd.yaml_source import MAX_DEFINITION_LENGTH, Source, read_source
 from online_analysis.pair_frequencies import PairFrequencies
 
 
@@ -152,7 +152,7 @@ class Icd(Section):
         """
         try:
             with Path(path).open("rb") as file:
-                content = file.read(LARGEST + 1)
+                content = file.read(MAX_DEFINITION_LENGTH + 1)
         except (OSError, ValueError) as error:
             problem = f"cannot be read ({getattr(error, 'strerror', None) or error})"
             raise IcdError([Mistake(str(path), 1, "", problem, "give the path of an ICD file")]) from None

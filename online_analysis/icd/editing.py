@@ -19,8 +19,8 @@ from online_analysis.icd.definition import Icd
 from online_analysis.icd.explanations import model_in
 from online_analysis.icd.mistakes import FieldPath, IcdError, Mistake, field_name
 from online_analysis.icd.yaml_source import (
-    DEEPEST,
     LOADER,
+    MAX_DEPTH,
     NOTHING,
     WIDEST,
     Layout,
@@ -361,7 +361,7 @@ def steps(name: str) -> FieldPath:
         plain, entry, quoted = found.groups()
         path.append(int(entry) if entry else plain or re.sub(r"\\(.)", r"\1", quoted or ""))
         place = found.end()
-    if not path or place < len(name) or len(path) > DEEPEST or isinstance(path[0], int):
+    if not path or place < len(name) or len(path) > MAX_DEPTH or isinstance(path[0], int):
         raise ValueError(f"{name[:100]!r} is no name of a field")
     return tuple(path)
 
@@ -472,5 +472,5 @@ def _orders(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[tuple[tup
     yield path, tuple(field.alias or name for name, field in model.model_fields.items())
     for name, field in model.model_fields.items():
         inner = model_in(field)
-        if inner is not None and inner is not model and len(path) < DEEPEST:
+        if inner is not None and inner is not model and len(path) < MAX_DEPTH:
             yield from _orders(inner, (*path, field.alias or name))

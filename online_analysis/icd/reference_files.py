@@ -18,7 +18,7 @@ from resiliparse.parse.html import HTMLTree
 from online_analysis.icd.mistakes import Mistake
 from online_analysis.icd.units import parse_moment
 
-LARGEST = 50_000_000
+MAX_FILE_BYTES = 50_000_000
 _MARKUP = re.compile(rb"\s*(?:\xef\xbb\xbf)?\s*<(?:!doctype|!--|html|head|body|\?xml)", re.IGNORECASE)
 
 
@@ -69,8 +69,8 @@ def read_bytes(path: Path) -> bytes:
             raise ReferenceFileError("does not exist")
         if not path.is_file():
             raise ReferenceFileError("is no file")
-        if path.stat().st_size > LARGEST:
-            raise ReferenceFileError(f"is larger than {LARGEST:,} bytes")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise ReferenceFileError(f"is larger than {MAX_FILE_BYTES:,} bytes")
         return path.read_bytes()
     except (OSError, ValueError) as error:
         raise ReferenceFileError(f"cannot be read ({getattr(error, 'strerror', None) or error})") from None

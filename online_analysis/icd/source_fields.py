@@ -64,7 +64,7 @@ def _parsed(query: str) -> tuple[str, str]:
 Query = Annotated[str, AfterValidator(_paged_query)]
 
 
-MOST_OFFSET: Final = 10_000
+MAX_OFFSET: Final = 10_000
 """Rows that are passed over by ``OFFSET``: many endpoints sort no more."""
 _TOKEN: Final = re.compile(
     r"""\"{3}.*?\"{3}|'{3}.*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|<[^<>"{}|^`\\\x00-\x20]*>|\#[^\n]*|[{}]""",

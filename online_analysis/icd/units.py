@@ -19,8 +19,8 @@ _BYTES = {
 # Digits and spaces are read in one way alone: texts that nearly match would take very long otherwise.
 _AMOUNT = re.compile(r"([0-9]{1,15}(?![0-9])(?:\.[0-9]{1,9}(?![0-9]))?)(?:\s*([a-zA-Z]{1,20}))?\s*")
 _MAX_TEXT_LENGTH = 200
-LONGEST = timedelta(days=36_500)
-LARGEST = 10**18
+MAX_DURATION = timedelta(days=36_500)
+MAX_SIZE = 10**18
 
 
 def parse_duration(text: str) -> timedelta:
@@ -32,7 +32,7 @@ def parse_duration(text: str) -> timedelta:
     datetime.timedelta(seconds=5400)
     """
     total = sum(_amounts(text, _SECONDS, default="s"))
-    if total > LONGEST.total_seconds():
+    if total > MAX_DURATION.total_seconds():
         raise ValueError("is longer than a hundred years")
     return timedelta(seconds=round(total, 6))
 
@@ -57,7 +57,7 @@ def parse_size(text: str) -> int:
     amounts = _amounts(text, _BYTES, default="b")
     if len(amounts) > 1:
         raise ValueError("is no size")
-    if amounts[0] > LARGEST:
+    if amounts[0] > MAX_SIZE:
         raise ValueError("is larger than any disk")
     return round(amounts[0])
 

@@ -22,8 +22,8 @@ from online_analysis.icd.units import format_duration
 
 Value = str | None | list["Value"] | dict[str, "Value"]
 
-LARGEST = 4_000_000
-DEEPEST = 24
+MAX_DEFINITION_LENGTH = 4_000_000
+MAX_DEPTH = 24
 LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 NOTHING = {"", "~", "null", "Null", "NULL"}
@@ -75,9 +75,9 @@ def read_source(
 
 
 def _decode(content: bytes, file: str) -> str:
-    if len(content) > LARGEST:
+    if len(content) > MAX_DEFINITION_LENGTH:
         advice = "keep long lists in files of their own (scoring.spam_hosts)"
-        raise IcdError([Mistake(file, 1, "", f"is larger than {LARGEST:,} bytes", advice)])
+        raise IcdError([Mistake(file, 1, "", f"is larger than {MAX_DEFINITION_LENGTH:,} bytes", advice)])
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -128,7 +128,7 @@ class _Builder:
             self._source.lines[path] = _line(event)
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             self._fail(event, path, "uses an alias (`&` or `*`)", "write the value out, or put it in quotes")
-        if len(path) > DEEPEST:
+        if len(path) > MAX_DEPTH:
             self._fail(event, path, "is nested too deeply", "compare with the example in docs/icd.md")
         if getattr(event, "tag", None) not in (None, "!"):
             self._fail(event, path, "has a tag (`!`)", "write the plain value, or put it in quotes")

@@ -196,7 +196,7 @@ _MAX_LINKS = 24
 """The most links to one URL of which anything is kept, the first ones: every page links to the targets of a menu."""
 _MAX_WORDS = 60
 _GROWTH = 1.5
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 SCALES: Mapping[str, float] = {
     "URL words": 1.0,
@@ -365,7 +365,7 @@ class View:
         self._document = document
         self._relevance = relevance
         self._page = column("page", document.url)
-        self._depth = column("depth", str(min(depth, _DEEPEST)))
+        self._depth = column("depth", str(min(depth, _MAX_DEPTH)))
         self._title = title_words(document.title)
         self._places: dict[tuple[str, str, str], tuple[int, Columns]] = {}
 
@@ -414,7 +414,7 @@ _NAMES = """
     目录 | 目錄 | 索引 | 网站地图 | 網站地圖 | 站点地图 | 目次 | サイトマップ | 목차 | 색인 | 사이트맵 | 사이트 맵
 """
 _HUBS = frozenset(" ".join(re.findall(r"\w+", name.casefold())) for name in re.split(r"[|\n]", _NAMES) if name.strip())
-_LONGEST = 60
+_MAX_WORD_LENGTH = 60
 _WORD = re.compile(r"\w+")
 _EXTENSION = re.compile(r"\.[A-Za-z0-9]{2,5}$")
 
@@ -435,7 +435,7 @@ def leads_to_hub(url: str, anchor: str) -> bool:
 
 @lru_cache(10_000)
 def _is_name(text: str) -> bool:
-    return len(text) <= _LONGEST and " ".join(_WORD.findall(text.casefold())) in _HUBS
+    return len(text) <= _MAX_WORD_LENGTH and " ".join(_WORD.findall(text.casefold())) in _HUBS
 
 
 def _is_named_so(url: str) -> bool:

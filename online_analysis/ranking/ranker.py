@@ -191,7 +191,7 @@ def _places(url: str) -> list[int]:
     return [number % _BITS for number in _NUMBERS.unpack(digest)]
 
 
-_FEWEST = 5
+_MIN_PAGES = 5
 _GROWTH = 0.05
 _MIN_MORE = 2
 _MAX_LESSONS = 5_000
@@ -301,7 +301,7 @@ class LearningRanker:
 
     def _is_time(self) -> bool:
         n = len(self._lessons)
-        return n >= _FEWEST and self._since >= max(_MIN_MORE, _GROWTH * n)
+        return n >= _MIN_PAGES and self._since >= max(_MIN_MORE, _GROWTH * n)
 
     def _learn(self) -> None:
         lessons = list(self._lessons.values())

@@ -90,8 +90,8 @@ def test_filled_software_links_to_pages_that_are_there_and_is_the_same_each_time
 
 
 def test_topics_are_labels_by_lot_with_seeds_that_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topic_lot, "_FEWEST", 25)
-    monkeypatch.setattr(topic_lot, "_WIDEST", 0.5)
+    monkeypatch.setattr(topic_lot, "_MIN_URLS", 25)
+    monkeypatch.setattr(topic_lot, "_MAX_SHARE", 0.5)
     monkeypatch.setattr(topic_lot, "_RELEVANT", (1, 1.0))
     monkeypatch.setattr(topic_lot, "TOPICS", 2)
     answers = [

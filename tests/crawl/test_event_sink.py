@@ -12,7 +12,7 @@ from aahcrawler.crawl.cluster.worker import EventSink
 from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, keep_events, listening
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import RedisEventLog
-from aahcrawler.frontier.registry import LONGEST, WorkerEvent
+from aahcrawler.frontier.registry import MAX_EVENT_LENGTH, WorkerEvent
 from aahcrawler.frontier.server.embedded import EmbeddedServer
 
 logger = logging.getLogger("aahcrawler.crawl.somewhere")
@@ -95,14 +95,14 @@ def test_the_server_keeps_the_last_events_in_order(tmp_path: Path) -> None:
         sink = EventSink(log, "w")
         for number in range(5000):
             # Past the logger: what a test logs goes into its report, which no surrogate may be in.
-            said = f"{number} " + ("\ud800" * 3 if number == 4999 else "x" * (LONGEST + number))
+            said = f"{number} " + ("\ud800" * 3 if number == 4999 else "x" * (MAX_EVENT_LENGTH + number))
             sink.handle(logging.LogRecord(logger.name, logging.INFO, "", 0, said, None, None))
         asyncio.run(sink.deliver())
         kept = list(log.read())
         messages = [event.message for _, event in kept]
         assert 100 <= len(messages) < 1000
         assert [int(message.partition(" ")[0]) for message in messages] == list(range(5000 - len(messages), 5000))
-        assert max(map(len, messages)) <= LONGEST
+        assert max(map(len, messages)) <= MAX_EVENT_LENGTH
         place = kept[-2][0]
         assert [event.message for _, event in log.read(place)] == [messages[-1]]
         log.close()

@@ -113,7 +113,7 @@ def test_a_body_without_secrets_keeps_its_coding() -> None:
 
 
 def test_of_what_is_too_large_the_head_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archiver, "LARGEST", 1000)
+    monkeypatch.setattr(archiver, "MAX_SEARCHED_BYTES", 1000)
     answer = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=%s\r\n\r\n%s" % (SESSION.encode(), b"x" * 5000)
     before = asked(answer=answer)
     kept = WHOLE.of(before)

@@ -37,7 +37,7 @@ from aahcrawler.wire.errors import (
 )
 from aahcrawler.wire.politeness import PolitenessTracker
 from aahcrawler.wire.robots_txt import (
-    LARGEST,
+    MAX_ROBOTS_BYTES,
     MAX_ROBOTS_REDIRECTS,
     RobotsDeniedError,
     RobotsUnreachableError,
@@ -122,9 +122,9 @@ def test_a_byte_order_mark_does_not_hide_the_first_group() -> None:
 
 
 def test_what_follows_the_largest_size_is_not_read() -> None:
-    padding = b"# nothing\n" * (LARGEST // 10 + 1)
+    padding = b"# nothing\n" * (MAX_ROBOTS_BYTES // 10 + 1)
     assert Rules.read(padding + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
-    assert not Rules.read(padding[: LARGEST // 10 * 10 - 40] + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
+    assert not Rules.read(padding[: MAX_ROBOTS_BYTES // 10 * 10 - 40] + b"User-agent: *\nDisallow: /\n", 0.0).allow(URL)
 
 
 @pytest.mark.slow
@@ -305,7 +305,7 @@ def test_the_request_for_it_is_honest_bounded_and_ends_with_the_crawl() -> None:
     bench.run()
     (request,) = bench.asked
     assert request.headers["User-Agent"] == b"AAHCrawler/1"
-    assert request.meta[MAX_BYTES] == LARGEST
+    assert request.meta[MAX_BYTES] == MAX_ROBOTS_BYTES
     assert request.meta[ENDING] is bench.ending
     assert request.meta[IP_CLAIM] == f"claim of {request.url}"
     assert LEASE not in request.meta

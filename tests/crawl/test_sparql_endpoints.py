@@ -153,7 +153,7 @@ BY_KEYS = """
 from aahcrawler import cli
 from aahcrawler.crawl.response import sparql_paging
 
-sparql_paging.MOST_OFFSET = 4
+sparql_paging.MAX_OFFSET = 4
 cli.main()
 """
 """Runs ``aah`` so that OFFSET passes over three rows at most."""

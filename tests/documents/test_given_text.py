@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.documents import DocumentReader
-from aahcrawler.documents.reader import LARGEST, given_text
+from aahcrawler.documents.reader import MAX_DOCUMENT_BYTES, given_text
 from online_analysis.suggestions import suggest
 from tests.documents.files import Line, pdf
 from tests.documents.packed import docx, run
@@ -47,5 +47,5 @@ def test_what_holds_no_text_is_said_to_be_so(reader: DocumentReader, body: bytes
 
 
 def test_large_files_are_not_read(reader: DocumentReader, tmp_path: Path) -> None:
-    assert "larger than" in given_text(b"a" * (LARGEST + 1), "text/plain", reader).problem
+    assert "larger than" in given_text(b"a" * (MAX_DOCUMENT_BYTES + 1), "text/plain", reader).problem
     assert list(tmp_path.iterdir()) == []

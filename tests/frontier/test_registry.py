@@ -11,7 +11,7 @@ from redis import Redis
 from aahcrawler.frontier.redis.redis_client import connect
 from aahcrawler.frontier.redis.registry import RedisEventLog, RedisPresence, RedisRegistry
 from aahcrawler.frontier.registry import (
-    LARGEST,
+    MAX_DEFINITION_BYTES,
     CrawlState,
     Definition,
     Doing,
@@ -115,7 +115,7 @@ def test_mistakes_and_damage_are_told(address: str, registry: Registry) -> None:
     with pytest.raises(UnknownCrawlError, match="no crawl 'floods'"):
         registry.definition("floods")
     with pytest.raises(ValueError, match="can be sent; name shorter"):
-        Definition(b"id: floods", {"a": bytes(LARGEST)})
+        Definition(b"id: floods", {"a": bytes(MAX_DEFINITION_BYTES)})
     registry.submit("floods", ONE)
     with closing(connect(address)) as client:
         client.set("{aah}:definition:floods", b"no such thing")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.helper import Assistance
-from aahcrawler.helper.links.page_links import MOST
+from aahcrawler.helper.links.page_links import MAX_KEPT
 from aahcrawler.webobject import Container, Reference, WebObject
 from knowledge_base.model import Application, Extract, Field, FieldKind, Identity, Navigate, PageLevel
 from knowledge_base.url_rules import Paging, PathGlob, UrlRule
@@ -101,9 +101,9 @@ def test_objects_without_a_body_have_no_links() -> None:
 
 
 def test_a_page_of_links_is_bounded() -> None:
-    text = "".join(f'<a href="http://x.test/{n}">x</a>' for n in range(MOST + 10))
+    text = "".join(f'<a href="http://x.test/{n}">x</a>' for n in range(MAX_KEPT + 10))
     (found,) = read(post(1, text)).objects
-    assert len(found.properties["links"]) == MOST
+    assert len(found.properties["links"]) == MAX_KEPT
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters='"<>&\x00')))

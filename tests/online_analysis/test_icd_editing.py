@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from online_analysis.icd import Icd, IcdError
 from online_analysis.icd.editing import edited, path_text, steps
-from online_analysis.icd.yaml_source import LARGEST, read_source
+from online_analysis.icd.yaml_source import MAX_DEFINITION_LENGTH, read_source
 from tests.online_analysis.definitions import SMALLEST
 from tests.online_analysis.test_icd_docs import example
 
@@ -116,7 +116,7 @@ def test_texts_are_quoted_where_a_reader_would_take_them_for_something_else() ->
         ("id: a\nid: b\n", {"id": "c"}, "given twice"),
         ("id: [\n", {"id": "c"}, "is no YAML"),
         ("- a\n", {"id": "c"}, "holds no fields"),
-        ("#" * (LARGEST + 1), {"id": "c"}, "is larger than"),
+        ("#" * (MAX_DEFINITION_LENGTH + 1), {"id": "c"}, "is larger than"),
         ("id: a\x07\n", {"id": "c"}, "control character"),
         ("id: \ud800\n", {"id": "c"}, "UTF-8"),
         ("id: a\n", {"id.x": "c"}, "is no field of what stands there"),

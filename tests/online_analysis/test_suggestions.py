@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from online_analysis import suggestions
 from online_analysis.icd import Icd
 from online_analysis.icd.new_definition import Wish, new_definition
-from online_analysis.suggestions import MAX_CHARACTERS, MOST, Suggested, suggest
+from online_analysis.suggestions import MAX_CHARACTERS, MAX_SUGGESTIONS, Suggested, suggest
 
 REFERENCE = (Path(__file__).parents[2] / "examples" / "reference.txt").read_text(encoding="utf-8")
 GERMAN = (
@@ -113,7 +113,7 @@ def test_whatever_a_text_is_the_same_one_suggests_the_same(text: str) -> None:
     found = suggest(text)
     assert found == suggest(text)
     for kind in (found.keywords, found.entities, found.hosts, found.languages):
-        assert len(kind) <= MOST
+        assert len(kind) <= MAX_SUGGESTIONS
         assert len(set(values(kind))) == len(kind)
         assert all(0 < each.weight <= 1 and each.count > 0 for each in kind)
         assert not any("\n" in each.snippet for each in kind)

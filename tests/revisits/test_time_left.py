@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.frontier.protocol import QueueCounts
 from aahcrawler.revisits.change_log import ChangeLog
-from aahcrawler.revisits.time_left import LONGEST, CrawlCourse, TimeLeft, duration, until_limit
+from aahcrawler.revisits.time_left import MAX_SECONDS, CrawlCourse, TimeLeft, duration, until_limit
 from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from online_analysis.icd import Limits
 
@@ -152,7 +152,7 @@ def test_a_first_crawl_and_a_damaged_log_tell_nothing(tmp_path: Path, caplog: py
 
 
 def test_a_time_beyond_all_measure_is_told_as_three_hundred_years() -> None:
-    assert duration(1e300) == duration(LONGEST)
+    assert duration(1e300) == duration(MAX_SECONDS)
 
 
 @settings(max_examples=40)

@@ -21,7 +21,7 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.noted_acts import (
-    LONGEST,
+    MAX_DETAIL_LENGTH,
     MAX_FORMER,
     MAX_REFUSALS,
     Damage,
@@ -148,7 +148,7 @@ def test_refused_strangers_fill_no_disk(tmp_path: Path) -> None:
         assert {each.result() for each in asked} == {401}
     found = entries(tmp_path)
     assert MAX_REFUSALS <= len(found) <= 2 * MAX_REFUSALS + 1, "a minute may end meanwhile"
-    assert max(len(each["object"]) for each in found) <= LONGEST + 1
+    assert max(len(each["object"]) for each in found) <= MAX_DETAIL_LENGTH + 1
 
 
 KILLED = """

@@ -8,9 +8,9 @@ import pytest
 
 from aahcrawler.archive.records import Resource
 from aahcrawler.editor.rules.page_sample import (
-    LARGEST,
     MAX_ADDED,
     MAX_ADDED_BYTES,
+    MAX_JUDGED_BYTES,
     MAX_OF_GROUP,
     MAX_PAGES,
     ArchivedPages,
@@ -68,7 +68,7 @@ def test_pages_kept_in_memory_are_bounded() -> None:
 
 
 def test_what_is_no_page_for_people_is_passed_over() -> None:
-    sample = sample_of({"/thread/1": "<p>x" + " " * LARGEST, "/thread/2": PAGES["/thread/2"]})
+    sample = sample_of({"/thread/1": "<p>x" + " " * MAX_JUDGED_BYTES, "/thread/2": PAGES["/thread/2"]})
     assert [sample.sampled(page) is None for page in sample.pages] == [True, False]
 
 
@@ -102,7 +102,7 @@ def test_a_page_that_was_not_crawled_is_read_generically() -> None:
 
 def test_pages_taken_in_are_bounded_by_their_size() -> None:
     sample = sample_of()
-    large = LARGEST - 100
+    large = MAX_JUDGED_BYTES - 100
     for number in range(MAX_ADDED_BYTES // large + 2):
         sample.add(f"page {number}", parsed(f"/large/{number}", "x" * large))
     assert sample.captured("page 0") is None

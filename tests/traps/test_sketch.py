@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aahcrawler.traps.bloom_filters import BloomFilters, RecentSet
-from aahcrawler.traps.sketch import LONGEST, distance, fingerprint, shingle_sample, sketch
-from aahcrawler.traps.soft_errors import FEWEST, NEAR, Neighbours
+from aahcrawler.traps.sketch import MAX_SKETCHED_LENGTH, distance, fingerprint, shingle_sample, sketch
+from aahcrawler.traps.soft_errors import MIN_SHINGLES, NEAR, Neighbours
 
 WORDS = tuple(
     f"{a}{b}{c}" for a in ("dike", "flood", "har", "bo", "storm") for b in "aeiou" for c in ("n", "l", "st", "mp")
@@ -68,10 +68,10 @@ def test_what_differs_in_numbers_alone_says_the_same() -> None:
 
 
 def test_of_a_long_text_both_ends_count() -> None:
-    middle = "x " * LONGEST
+    middle = "x " * MAX_SKETCHED_LENGTH
     one = sketch(f"begin of it all {middle} the end of it all")
     assert one.fingerprint != sketch(f"begin of it all {middle} another end of it").fingerprint
-    assert sketch("İ" * 4 * LONGEST).size == 1
+    assert sketch("İ" * 4 * MAX_SKETCHED_LENGTH).size == 1
 
 
 def test_a_page_is_compared_with_pages_of_its_own_site() -> None:
@@ -85,13 +85,13 @@ def test_a_page_is_compared_with_pages_of_its_own_site() -> None:
 
 def test_little_text_is_no_duplicate_but_may_be_the_same() -> None:
     neighbours = Neighbours()
-    little = sketch(text(FEWEST // 2, seed=4))
+    little = sketch(text(MIN_SHINGLES // 2, seed=4))
     neighbours.add("http://a.test/1", "a.test", little)
     found = neighbours.nearest("a.test", little)
     assert found is not None
     assert not found.is_near
     assert neighbours.nearest("a.test", sketch("")) is None
-    assert neighbours.nearest("a.test", sketch(text(FEWEST // 2, seed=5))) is None
+    assert neighbours.nearest("a.test", sketch(text(MIN_SHINGLES // 2, seed=5))) is None
 
 
 def test_the_oldest_pages_are_forgotten_and_a_restored_state_goes_on() -> None:

@@ -42,7 +42,7 @@ LIKE = 0.45
 """Similarity from which on a name may have come of that of a sign."""
 PROPOSED, AHEAD = 0.6, 0.15
 """The similarity from which a page is assumed to be of a level, and the distance of any other level."""
-LEAST, MIN_OTHERS = 2, 2
+MIN_PAGES, MIN_OTHERS = 2, 2
 """Pages with a sign that is like one of the file, and pages of other levels without it."""
 MIN_UNLIKE, MIN_OTHERS_UNLIKE = 3, 4
 """The numbers of pages for a sign that is similar to none of the file and names the container of the page."""
@@ -301,7 +301,7 @@ class SignLearning:
         self, level: PageLevel, known: _Known, others: Sequence[_Known], beside: int
     ) -> tuple[Mark, Method] | None:
         """Return the name that pages of a level have and no others: the one most like its signs, else the plainest."""
-        if known.count < LEAST or beside < MIN_OTHERS:
+        if known.count < MIN_PAGES or beside < MIN_OTHERS:
             return None
         telling = [mark for mark in known.shared() if all(mark not in each.any for each in others)]
         wanted = self._wanted(level)

@@ -181,7 +181,7 @@ def _stemmer() -> Stemmer:
 
 MAX_ELEMENTS = 6_000
 MAX_WORDS = 12
-LONGEST = 60
+MAX_SIGN_LENGTH = 60
 OF_ITEMS, OF_LINKS = 0.85, 0.7
 """The weight of a name for objects or links of a level, relative to a name for the level."""
 RARE = 4
@@ -231,7 +231,7 @@ def marks_on(tree: HtmlElement) -> frozenset[Mark]:
 
 def _marks(tag: str, attribute: str, value: str) -> Iterator[Mark]:
     for token in value.split()[:MAX_WORDS]:
-        if len(token) > LONGEST or '"' in token or "\\" in token:
+        if len(token) > MAX_SIGN_LENGTH or '"' in token or "\\" in token:
             continue
         numbered = _NUMBERED.fullmatch(token)
         if numbered is None:

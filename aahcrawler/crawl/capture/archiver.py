@@ -37,7 +37,7 @@ from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.traps.patterns import Trap
 from aahcrawler.urls import queue_of
 
-LARGEST: Final = 16_000_000
+MAX_SEARCHED_BYTES: Final = 16_000_000
 """Bytes of a response up to which secrets are looked for in its body, and of what it is after decoding."""
 
 _HEAD: Final = 65_536
@@ -114,12 +114,12 @@ class Redaction:
 
     def _masked(self, exchange: Exchange) -> Exchange:
         exchange.response.seek(0)
-        answer = exchange.response.read(LARGEST + 1)
+        answer = exchange.response.read(MAX_SEARCHED_BYTES + 1)
         exchange.response.seek(0)
         masks = Masks({*self._given.secrets, *_tokens(exchange.request, answer)}, tokens=True)
         done: set[str] = set()
         request, url = self._request(exchange, masks, done), masks.masked_text(exchange.url)
-        answered = _response if len(answer) <= LARGEST else _large
+        answered = _response if len(answer) <= MAX_SEARCHED_BYTES else _large
         shown_on = masks.masked_text(exchange.shown_on)
         changed = answered(replace(exchange, url=url, request=request, shown_on=shown_on), answer, masks, done)
         if url != exchange.url:
@@ -147,7 +147,7 @@ def _response(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -
         return exchange
     head = reading.head.rstrip(b"\r\n")
     names = dict(_fields(head))
-    body = decode_content(payload, names.get(b"content-encoding", b"").decode("latin-1"), LARGEST).body
+    body = decode_content(payload, names.get(b"content-encoding", b"").decode("latin-1"), MAX_SEARCHED_BYTES).body
     masked = masks.masked(body)
     if masked == body:
         kept = _head(head, masks, done) + b"\r\n\r\n"

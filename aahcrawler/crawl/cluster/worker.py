@@ -36,7 +36,7 @@ from aahcrawler.crawl.stats.crawl_log import CURRENT_CRAWL, listening
 from aahcrawler.frontier.protocol import FrontierUnavailableError
 from aahcrawler.frontier.redis.registry import Server
 from aahcrawler.frontier.registry import (
-    LONGEST,
+    MAX_EVENT_LENGTH,
     CrawlState,
     Doing,
     EventLog,
@@ -194,7 +194,7 @@ class EventSink(logging.Handler):
             text = f"{text} {self._formatter.formatException(record.exc_info)}"
         elif record.exc_text:
             text = f"{text} {record.exc_text}"
-        message = text[:LONGEST].replace("\r", " ").replace("\n", " | ")
+        message = text[:MAX_EVENT_LENGTH].replace("\r", " ").replace("\n", " | ")
         at, subsystem = datetime.fromtimestamp(record.created, UTC), record.name.removeprefix("aahcrawler.")
         if len(self._waiting) >= MAX_WAITING:
             self._waiting.popleft()

@@ -247,7 +247,7 @@ def set_cookies(fields: Iterable[tuple[str, str]]) -> Sequence[str]:
 logger = logging.getLogger(__name__)
 
 MAX_FORMS: Final = 50
-LONGEST: Final = 1_000_000
+MAX_SEARCHED_LENGTH: Final = 1_000_000
 """Characters of a page's text that are searched for the words that tell a login."""
 PATIENCE: Final = 64
 """Pages without the sign of a login, at most, after which it is looked up again whether the login still holds."""
@@ -427,7 +427,7 @@ class _Sign:
     def is_on(self, page: Page) -> bool:
         """Return whether a page has it."""
         if self._path is None:
-            return self._words in " ".join(excerpt(page.tree, LONGEST).split()).casefold()
+            return self._words in " ".join(excerpt(page.tree, MAX_SEARCHED_LENGTH).split()).casefold()
         try:
             return bool(self._path(page.tree))
         except etree.XPathEvalError:

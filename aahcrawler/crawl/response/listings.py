@@ -322,7 +322,7 @@ class AnnouncedFeeds:
 
 MAX_NESTED = 500
 """How many sitemaps that other sitemaps of a host name are asked for."""
-DEEPEST = 5
+MAX_IN_A_ROW = 5
 """How many sitemaps may lead to one another."""
 
 
@@ -420,7 +420,7 @@ class UrlLists:
         number = self._nested[host] = self._nested.pop(host, 0) + 1
         while len(self._nested) > MAX_HOSTS:
             self._nested.popitem(last=False)
-        return _sitemaps_in_a_row(lease.path) >= DEEPEST or number > MAX_NESTED
+        return _sitemaps_in_a_row(lease.path) >= MAX_IN_A_ROW or number > MAX_NESTED
 
 
 def _sitemaps_in_a_row(path: str) -> int:

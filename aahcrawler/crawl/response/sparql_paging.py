@@ -18,11 +18,11 @@ from aahcrawler.frontier.protocol import Lease
 from aahcrawler.page import Page
 from aahcrawler.pipeline.links import DiscoveredLinks
 from online_analysis.icd import SparqlSource
-from online_analysis.icd.source_fields import MOST_OFFSET, QueryPage
+from online_analysis.icd.source_fields import MAX_OFFSET, QueryPage
 
 logger = logging.getLogger(__name__)
 
-_MOST_TOLD: Final = 300
+_MAX_TOLD_LENGTH: Final = 300
 
 
 class SparqlPaging:
@@ -31,7 +31,7 @@ class SparqlPaging:
     The next page begins behind the rows that came, however many were asked for: an endpoint that gives fewer than that,
     as many do without a word, is asked for all of them nevertheless. A page without rows is the last one. A page that
     says the same as in a former crawl leads nowhere: the pages behind it are visited again as all pages are. Behind
-    ``MOST_OFFSET`` rows pages begin at the key of the last row, where the query and its rows allow that.
+    ``MAX_OFFSET`` rows pages begin at the key of the last row, where the query and its rows allow that.
     """
 
     def __init__(self, context: CurrentContext, statements: Callable[[Page], Awaitable[Statements]]) -> None:
@@ -61,7 +61,7 @@ class SparqlPaging:
             stats.add("sparql:refused")
             return discovered
         if state := page.headers.get("x-sql-state"):
-            told = f"{state} {page.headers.get('x-sql-message')}".strip()[:_MOST_TOLD]
+            told = f"{state} {page.headers.get('x-sql-message')}".strip()[:_MAX_TOLD_LENGTH]
             logger.warning("%s: says that its rows behind %d are not all: %s", query.endpoint, offset, told)
             stats.add("sparql:partial")
         if comparison.remembered:
@@ -104,7 +104,7 @@ class SparqlPaging:
             stats.add("sparql:bounded")
             return None
         following = QueryPage(behind, place.offset + passed, place.key)
-        if following.offset + query.rows <= MOST_OFFSET:
+        if following.offset + query.rows <= MAX_OFFSET:
             return following
         try:
             return await self._by_key(query, place, following, page)
@@ -168,7 +168,7 @@ class SparqlPaging:
             self._told.add(told)
             advice = "where the endpoint refuses that, divide the query by a FILTER"
             logger.warning(
-                "%s: rows behind %d are passed over by OFFSET, as %s; %s", query.endpoint, MOST_OFFSET, why, advice
+                "%s: rows behind %d are passed over by OFFSET, as %s; %s", query.endpoint, MAX_OFFSET, why, advice
             )
 
 
@@ -179,4 +179,4 @@ class _KeyError(Exception):
 def said(page: Page) -> str:
     """Return the status of an answer and the beginning of what it says in words."""
     text = " ".join((page.tree.text_content() if page.is_html else page.text).split())
-    return f"{page.status} {text[:_MOST_TOLD]}".strip()
+    return f"{page.status} {text[:_MAX_TOLD_LENGTH]}".strip()

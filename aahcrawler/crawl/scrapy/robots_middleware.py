@@ -24,7 +24,7 @@ from aahcrawler.crawl.response.listings import AnnouncedSitemaps
 from aahcrawler.crawl.scrapy.spider import AahSpider, build_request
 from aahcrawler.page import Headers, Page
 from aahcrawler.wire.errors import WireError
-from aahcrawler.wire.robots_txt import LARGEST, RobotsDeniedError, RobotsUnreachableError, Rules, ask
+from aahcrawler.wire.robots_txt import MAX_ROBOTS_BYTES, RobotsDeniedError, RobotsUnreachableError, Rules, ask
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ class RobotsMiddleware:
         return Page(url, response.status, Headers(response.wire_headers), response.body, when)
 
     async def _download(self, url: str, asked: ConditionalRequest, pace: VisitPace | None) -> CapturedResponse:
-        own: dict[str, object] = {MAX_BYTES: LARGEST}
+        own: dict[str, object] = {MAX_BYTES: MAX_ROBOTS_BYTES}
         if pace is None:
             await self._fetching.wait_for_slot(url)
         else:

@@ -27,7 +27,7 @@ READ_OFF = "unproven: read off"
 """The beginning of the citations of what a program read off a page."""
 MAX_ITEMS = 50
 """Objects of a page in which the expressions of fields are tried."""
-_LONGEST = 100
+_MAX_SHOWN_LENGTH = 100
 
 
 class Severity(StrEnum):
@@ -179,7 +179,7 @@ def written(element: etree._Element) -> str:
     """Return the expression or pattern of an element, as written."""
     given = ((name, _word(element, name)) for name in ("css", "xpath", "path", "query", "parameters", "absent"))
     words = " ".join(f'{name}="{value}"' for name, value in given if value)
-    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+    return words if len(words) <= _MAX_SHOWN_LENGTH else f"{words[:_MAX_SHOWN_LENGTH]}..."
 
 
 def nearest(element: etree._Element, grounds: Sequence[Ground]) -> str:

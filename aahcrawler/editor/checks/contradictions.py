@@ -35,7 +35,7 @@ MAX_TOLD = 20
 _GUESS = re.compile(r"\s*guess:\s*(.*?)\s*", re.DOTALL)
 _IMPORTANCE = ("pattern", "when", "address", "item", "identity", "navigate", "body", "url", "paging", "drop")
 """What a mistake in costs most comes first: whose page it is, then which pages are found, then what is read of them."""
-_LONGEST = 100
+_MAX_SHOWN_LENGTH = 100
 
 
 def contradictions(application: Application, places: FileLines, shown: Iterable[str]) -> Iterator[Finding]:
@@ -213,7 +213,7 @@ def _guesses(file: ApplicationFile) -> Iterator[_Guess]:
             about = next((each for each in comment.itersiblings() if isinstance(each.tag, str)), comment.getparent())
             element = root if about is None else about
             said = " ".join(found[1].split())
-            said = said if len(said) <= _LONGEST else f"{said[:_LONGEST]}..."
+            said = said if len(said) <= _MAX_SHOWN_LENGTH else f"{said[:_MAX_SHOWN_LENGTH]}..."
             yield _Guess(
                 TextPlace(str(file.path), element.sourceline or 0, element_place(element)), said, _weight(element)
             )
@@ -228,9 +228,9 @@ def _weight(element: etree._Element) -> int:
     return len(_IMPORTANCE)
 
 
-MOST = 0.75
+MAX_REFUSED_SHARE = 0.75
 """The share of an action's links that a rule may refuse: some of them lead to the same pages in another order."""
-LEAST = 2
+MIN_REFUSED = 2
 """Refused links of an action on all saved pages that say anything."""
 MIN_ALIKE = 3
 """Links that look alike from which it matters that a level fits few of them."""
@@ -276,7 +276,7 @@ class _Rules:
         """Yield a finding for each rule, with what it refuses first."""
         for (level, action, rule), number in self._lost.items():
             of = self._links[level, action]
-            if number >= LEAST and number > MOST * of:
+            if number >= MIN_REFUSED and number > MAX_REFUSED_SHARE * of:
                 what = f"{number} of the {of} links that the action {action} of level {level} finds"
                 self.refused.setdefault(rule, {}).setdefault("", what)
         for rule, refused in self.refused.items():

@@ -68,7 +68,7 @@ def _space_before(element: etree._Element) -> None:
         before.tail = "\n" + (before.tail or "")
 
 
-LEAST = 0.02
+MIN_DOUBT = 0.02
 """The doubt of a guess that everything speaks for."""
 MAX_ALTERNATIVES = 6
 WITHOUT_ALTERNATIVES = 0.5
@@ -143,7 +143,7 @@ class Guesses:
     def note(self, element: etree._Element, said: str, doubt: float, choices: Iterable[Choice] = ()) -> None:
         """Record a doubt about an element without adding a comment."""
         kept = tuple(choices)[:MAX_ALTERNATIVES]
-        self.found.append(Guess(element, said, min(max(doubt, LEAST), 1.0), kept))
+        self.found.append(Guess(element, said, min(max(doubt, MIN_DOUBT), 1.0), kept))
 
 
 def removal(said: str, *elements: etree._Element) -> Choice:

@@ -59,7 +59,7 @@ FIELDS: Final[Mapping[str, FieldKind]] = {
 
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
-_LONGEST = 40
+_MAX_NAME_LENGTH = 40
 ANY_LINK = Expression(css="a")
 WHOLE = Expression(xpath="self::*")
 """The element of an object itself."""
@@ -83,7 +83,7 @@ def as_name(words: str) -> str:
     ('topic-pages-2', 'gr-e')
     """
     spelled = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in words.lower())
-    name = "-".join(spelled.split())[:_LONGEST].strip("-")
+    name = "-".join(spelled.split())[:_MAX_NAME_LENGTH].strip("-")
     if not _NAME.fullmatch(name):
         raise EditError("give a name that begins with a letter from a to z, such as thread")
     return name

@@ -46,7 +46,7 @@ EVERY: Final = 20
 MAX_PAGES = 20
 MAX_OBJECTS = 3
 MAX_URLS = 3
-_LONGEST = 90
+_MAX_SHOWN_LENGTH = 90
 
 
 def chosen(urls: Iterable[str], most: int) -> frozenset[str]:
@@ -399,4 +399,4 @@ def _quoted(value: str | None) -> str:
 
 def _short(text: str) -> str:
     line = printable(text)
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
+    return line if len(line) <= _MAX_SHOWN_LENGTH else f"{line[:_MAX_SHOWN_LENGTH]}..."

@@ -15,7 +15,7 @@ from aahcrawler.metadata import LinkType, Metadata
 MAX_OBJECTS: Final = 50
 MAX_LINKS: Final = 50
 """Objects and links of a page of which it is told what would change; all are counted."""
-LONGEST: Final = 240
+MAX_SHOWN_LENGTH: Final = 240
 """Characters of a value that are shown, beginning shortly before the place where two differ."""
 _BEFORE = 40
 _NAMES = ("type", "title", "author", "date", "body", "part_of", "parent")
@@ -206,9 +206,9 @@ def _cut(value: str | None, other: str | None) -> str | None:
         return None
     pairs = enumerate(zip(value, other or "", strict=False))
     parting = next((at for at, (own, its) in pairs if own != its), min(len(value), len(other or "")))
-    start = max(0, parting - _BEFORE) if other is not None and len(value) > LONGEST else 0
-    piece = value[start : start + LONGEST]
-    return f"{'...' if start else ''}{piece}{'...' if len(value) > start + LONGEST else ''}"
+    start = max(0, parting - _BEFORE) if other is not None and len(value) > MAX_SHOWN_LENGTH else 0
+    piece = value[start : start + MAX_SHOWN_LENGTH]
+    return f"{'...' if start else ''}{piece}{'...' if len(value) > start + MAX_SHOWN_LENGTH else ''}"
 
 
 def _glimpse(row: ObjectRow) -> str:

@@ -35,7 +35,7 @@ from knowledge_base.matching import Sight
 from knowledge_base.model import Action, Application, Extract, PageLevel, Signal, Strength, Variant
 
 OTHERWISE = "redesigned"
-LONGEST = 40
+MAX_NAME_LENGTH = 40
 _FOLDERS = re.compile(
     r"(/(?:themes?|skins?|styles?|templates?|layouts?)/)([A-Za-z][A-Za-z0-9_-]{2,39})/", re.IGNORECASE
 )
@@ -51,7 +51,7 @@ _COMMON = frozenset(
 """Folders that say nothing of the theme in them."""
 _SAYS_THEME = re.compile(r"theme|skin|template|layout", re.IGNORECASE)
 _CLASS = re.compile(r"[.#]([A-Za-z][A-Za-z0-9_-]+)|['\" ]([A-Za-z][A-Za-z0-9_-]{2,})['\" ]")
-_LEAST = 3
+_MIN_PAGES = 3
 _Found = tuple[str, Expression | None]
 """A name with the sign of it."""
 
@@ -74,7 +74,7 @@ def template_of(
     """
     for name, sign in _candidates(learned, pages, others, templates):
         cleaned = _cleaned(name)
-        if len(cleaned) >= _LEAST and not _is_of_site(cleaned, learned, pages):
+        if len(cleaned) >= _MIN_PAGES and not _is_of_site(cleaned, learned, pages):
             return Template(cleaned, sign)
     return Template(OTHERWISE)
 
@@ -146,15 +146,17 @@ def _cleaned(name: str) -> str:
     'twenty-twenty-four'
     """
     spelled = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return re.sub(r"^[^a-z]+", "", spelled)[:LONGEST].strip("-")
+    return re.sub(r"^[^a-z]+", "", spelled)[:MAX_NAME_LENGTH].strip("-")
 
 
 def _is_of_site(name: str, learned: Learned, pages: Sequence[Page]) -> bool:
     """Return whether a name is, or holds, a part of the site's host but for its suffix and common words."""
     hosts = {learned.site.partition(":")[0], *(urlsplit(page.url).hostname or "" for page in pages)}
-    labels = {label for host in hosts for label in host.split(".")[:-1] if len(label) >= _LEAST and label != "www"}
+    labels = {label for host in hosts for label in host.split(".")[:-1] if len(label) >= _MIN_PAGES and label != "www"}
     parts = set(name.split("-"))
-    return any(label == name or label in parts or (len(label) > LONGEST // 8 and label in name) for label in labels)
+    return any(
+        label == name or label in parts or (len(label) > MAX_NAME_LENGTH // 8 and label in name) for label in labels
+    )
 
 
 @dataclass(frozen=True, slots=True)

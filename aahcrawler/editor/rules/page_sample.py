@@ -45,7 +45,7 @@ MAX_ADDED_BYTES: Final = 32 << 20
 """Bytes of their bodies, which are kept without what was parsed of them."""
 MAX_BYTES: Final = 256 << 20
 """Bytes that the pages kept in memory may take, as far as they can be told."""
-LARGEST: Final = 1_500_000
+MAX_JUDGED_BYTES: Final = 1_500_000
 """Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
 _WEIGHT: Final = 14
 """Bytes of a parsed page for each byte of its source."""
@@ -331,7 +331,7 @@ class PageSample:
 
     def _read(self, captured: CapturedPage) -> SampledPage | None:
         page = self._taken_in(captured) if captured.content else self.load(captured)
-        if page is None or not page.is_html or len(page.body) > LARGEST:
+        if page is None or not page.is_html or len(page.body) > MAX_JUDGED_BYTES:
             return None
         # Threads share the tree: two that parse at once would each have another one.
         page.tree.getroottree()

@@ -16,7 +16,7 @@ from aahcrawler.wrapper_induction.element_features import is_name
 MAX_FOUND = 50
 MAX_READ = 6_000_000
 """Characters of text that one search reads; markup that is nested deeply holds the same text many times."""
-SHORTEST = 2
+MIN_CHAIN = 2
 MAX_AROUND = 12
 MAX_COMPARED = 60
 """Elements within one that are looked at to tell whether two are built alike."""
@@ -34,7 +34,7 @@ def elements_with(tree: HtmlElement, text: str, most: int = MAX_FOUND) -> tuple[
     Case and white space do not matter. A text of a single character finds nothing.
     """
     wanted = fold(text).casefold()
-    if len(wanted) < SHORTEST:
+    if len(wanted) < MIN_CHAIN:
         return ()
     left = MAX_READ
     found: list[tuple[int, int, HtmlElement]] = []

@@ -23,7 +23,7 @@ MAX_OBJECTS = 30
 """Objects of one page whose values are read."""
 MAX_TEXT = 400_000
 """Characters that are read on one page."""
-LONGEST = 2_000
+MAX_VALUE_LENGTH = 2_000
 MAX_DATE_LENGTH = 60
 MAX_NAME_LENGTH = 40
 MAX_TITLE_LENGTH = 200
@@ -161,7 +161,7 @@ def values_on(
                 continue
             if read.values:
                 element = read.elements[0] if read.elements else None
-                value = " · ".join(map(value_text, read.values))[:LONGEST]
+                value = " · ".join(map(value_text, read.values))[:MAX_VALUE_LENGTH]
                 raw = _raw(element, each.selectors[0].attribute) or value
                 break
         before = objects[number].value(wanted.name) if number in objects else ""
@@ -206,7 +206,7 @@ def _is_same_time(value: str, before: str) -> bool:
 def _raw(element: HtmlElement | None, attribute: str) -> str:
     if element is None:
         return ""
-    return (element.get(attribute) or "" if attribute else plain_text(element))[:LONGEST]
+    return (element.get(attribute) or "" if attribute else plain_text(element))[:MAX_VALUE_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)

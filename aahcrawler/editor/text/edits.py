@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from lxml import etree
 from pydantic import BaseModel, ConfigDict, Field
 
-from aahcrawler.editor.text.entry_text import LONGEST, EntryText
+from aahcrawler.editor.text.entry_text import MAX_ELEMENT_LENGTH, EntryText
 from aahcrawler.editor.text.places import parent_of, tag_of
 from knowledge_base.loader import SCHEMA
 
@@ -103,7 +103,7 @@ class Put(_Edit):
     """Puts another element in the place of one."""
 
     kind: Literal["put"] = "put"
-    xml: str = Field(max_length=LONGEST)
+    xml: str = Field(max_length=MAX_ELEMENT_LENGTH)
 
     def apply(self, text: EntryText) -> EntryText:
         """Return the text with the other element. Raises `EditError`."""
@@ -114,7 +114,7 @@ class Add(_Edit):
     """Adds an element to the one at ``place``, as its last or before the one at the place ``before``."""
 
     kind: Literal["add"] = "add"
-    xml: str = Field(max_length=LONGEST)
+    xml: str = Field(max_length=MAX_ELEMENT_LENGTH)
     before: str = Field(default="", max_length=_MAX_PLACE_LENGTH)
 
     def apply(self, text: EntryText) -> EntryText:

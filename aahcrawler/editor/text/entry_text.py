@@ -13,12 +13,12 @@ from lxml.etree import _Comment as Comment
 from aahcrawler.editor.text.places import Node, Span, nodes_of, root_of
 from knowledge_base.loader import MAX_FILE_SIZE
 
-LONGEST = 256 * 1024
+MAX_ELEMENT_LENGTH = 256 * 1024
 """Characters of a new element at most."""
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 GUESS = "guess:"
 """How the comment before an element that nobody has confirmed begins."""
-DEEPEST = 60
+MAX_DEPTH = 60
 """Elements within one another at most."""
 _ENCODING = re.compile(rb"""^(?:\xef\xbb\xbf)?<\?xml[^>]*?\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>]+)\s*=\s*("[^"]*"|'[^']*')""")
@@ -40,8 +40,8 @@ def checked(text: str) -> str:
 
 def parsed(xml: str) -> tuple[tuple[Comment, ...], etree._Element]:
     """Return the one element of a text, and the comments in front of it. Raises `EditError` for anything else."""
-    if len(xml) > LONGEST:
-        raise EditError(f"the new element is longer than {LONGEST:,} characters; add it in parts")
+    if len(xml) > MAX_ELEMENT_LENGTH:
+        raise EditError(f"the new element is longer than {MAX_ELEMENT_LENGTH:,} characters; add it in parts")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_pis=True)
     try:
         around = etree.fromstring(f"<around>{checked(xml)}</around>".encode(), parser)
@@ -402,10 +402,10 @@ def _spans(data: bytes) -> Span:
     except (expat.ExpatError, LookupError, ValueError) as error:
         raise EditError(f"this is not well-formed XML: {error}") from error
     level = [root]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [part for span in level for part in span.parts]
     if level:
-        raise EditError(f"more than {DEEPEST} elements are within one another")
+        raise EditError(f"more than {MAX_DEPTH} elements are within one another")
     return root
 
 

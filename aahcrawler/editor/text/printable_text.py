@@ -1,6 +1,6 @@
 """Text of others as people may be shown it: no sign that a terminal obeys, and one line where one is meant."""
 
-LONGEST = 1_000
+MAX_LINE_LENGTH = 1_000
 """Characters of a line at most."""
 
 
@@ -19,7 +19,7 @@ def plain_line(text: str) -> str:
     >>> plain_line("Ada\n\x1b[31m  Lovelace")
     'Ada [31m Lovelace'
     """
-    return " ".join(printable(text[: 4 * LONGEST]).split())[:LONGEST]
+    return " ".join(printable(text[: 4 * MAX_LINE_LENGTH]).split())[:MAX_LINE_LENGTH]
 
 
 def an(noun: str) -> str:

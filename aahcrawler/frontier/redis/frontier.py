@@ -293,7 +293,7 @@ def _queue(item: Offer | Lease) -> str:
 
 VARIABLE: Final = "AAH_PARTITIONS"
 """The environment variable that sets the number of partitions when a server is first used; 1 if it is not set."""
-MOST: Final = 1024
+MAX_BATCH: Final = 1024
 
 _KEY = "{p0}:partitions"
 
@@ -319,6 +319,6 @@ def partition_of(queue: str, partitions: int) -> int:
 
 def _wanted() -> int:
     setting = os.environ.get(VARIABLE, "1")
-    if not setting.isdecimal() or not 1 <= int(setting) <= MOST:
-        raise FrontierUnavailableError(f"{VARIABLE} is {setting!r}; give a number from 1 to {MOST}")
+    if not setting.isdecimal() or not 1 <= int(setting) <= MAX_BATCH:
+        raise FrontierUnavailableError(f"{VARIABLE} is {setting!r}; give a number from 1 to {MAX_BATCH}")
     return int(setting)

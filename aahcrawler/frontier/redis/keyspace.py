@@ -30,7 +30,7 @@ _LOAD = 32
 _CHUNK = 128
 """URLs of a queue in one zset (``lua/order.lua``): as many as servers keep in packed form by default."""
 _UNBOUNDED = 2**32 - 1
-_LONGEST = 10.0
+_MAX_COUNTED_SECONDS = 10.0
 """The most seconds between two calls of one process that the server counts (``lua/clock.lua``)."""
 
 
@@ -106,7 +106,7 @@ class Keyspace:
         if self._clock is not None:
             return round(self._clock() * MICRO)
         before, self._called = self._called, time.monotonic()
-        return -1 - round(min(self._called - before, _LONGEST) * MICRO)
+        return -1 - round(min(self._called - before, _MAX_COUNTED_SECONDS) * MICRO)
 
     def _check_format(self, crawl: str) -> None:
         with unavailable():

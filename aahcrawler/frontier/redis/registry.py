@@ -19,9 +19,9 @@ from redis.exceptions import WatchError
 
 from aahcrawler.frontier.redis.redis_client import connect, unavailable
 from aahcrawler.frontier.registry import (
-    LARGEST,
-    LONGEST,
     MAX_CRAWLS,
+    MAX_DEFINITION_BYTES,
+    MAX_EVENT_LENGTH,
     SILENCE,
     CrawlState,
     Definition,
@@ -40,7 +40,7 @@ TAG = "{aah}"
 """The hash tag of all keys that workers share, besides the frontiers of crawls."""
 FORMAT = 1
 
-_MAX_PACKED = 2 * LARGEST
+_MAX_PACKED = 2 * MAX_DEFINITION_BYTES
 _T = TypeVar("_T")
 
 
@@ -370,7 +370,7 @@ def connected(address: str) -> Iterator[Server]:
         client.close()
 
 
-MOST = 100_000
+MAX_EVENTS = 100_000
 """About how many events are kept; the oldest are dropped."""
 _AT_ONCE = 1000
 
@@ -378,7 +378,7 @@ _AT_ONCE = 1000
 class RedisEventLog:
     """Events on a Redis-protocol server, in the stream ``events``; at least ``most`` of them are kept."""
 
-    def __init__(self, server: Redis | str, most: int = MOST) -> None:
+    def __init__(self, server: Redis | str, most: int = MAX_EVENTS) -> None:
         self._client = connect(server) if isinstance(server, str) else server
         self._most = most
 
@@ -419,7 +419,7 @@ def _event_fields(event: WorkerEvent) -> Iterator[tuple[str, str]]:
         "crawl": event.crawl,
         "level": event.level,
         "subsystem": event.subsystem,
-        "message": event.message[:LONGEST].encode("utf-8", "replace").decode(),
+        "message": event.message[:MAX_EVENT_LENGTH].encode("utf-8", "replace").decode(),
     }.items()
 
 

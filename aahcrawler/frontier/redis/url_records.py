@@ -291,7 +291,7 @@ _WINDOW_LOG = 17
 _BLOCK_BYTES = 3
 _LAST_COMPRESSED = 5
 """The low bits of a block header that mark the last block, compressed."""
-_LONGEST = 1 << _WINDOW_LOG
+_MAX_RECORD_LENGTH = 1 << _WINDOW_LOG
 
 
 class Body(NamedTuple):
@@ -306,7 +306,7 @@ class Body(NamedTuple):
 def pack_body(body: Body) -> bytes:
     """Return the body of a record."""
     text = packed_body(body)
-    frame = _codec().compressor.compress(text) if len(text) < _LONGEST else b""
+    frame = _codec().compressor.compress(text) if len(text) < _MAX_RECORD_LENGTH else b""
     start = len(_FRAME) + _BLOCK_BYTES
     whole = frame[:1] == _FRAME[:1] and frame[len(_FRAME) : start] == _block_header(len(frame) - start)
     if whole and len(frame) - start < len(text):
@@ -330,7 +330,7 @@ def unpack_words(kept: bytes) -> list[str]:
         text = kept[1:]
     elif number == _NUMBER:
         header = _HEADERS[size] if size < len(_HEADERS) else _header(size)
-        text = _codec().decompressor.decompress(header + kept[1:], _LONGEST)
+        text = _codec().decompressor.decompress(header + kept[1:], _MAX_RECORD_LENGTH)
     else:
         raise ValueError(f"a queued URL was written with dictionary {number}, which this version does not have")
     return text.decode().split("\n")

@@ -108,7 +108,7 @@ class LinkCollector:
 
 LINKS, IMAGES, MEDIA = "links", "images", "media"
 _READ = ("a", "area", "img", "video", "audio")
-MOST = 500
+MAX_KEPT = 500
 """Links, pictures, and films and sounds, of one object that are kept."""
 
 
@@ -177,7 +177,7 @@ class References:
 
 
 def _each(addresses: Iterator[str]) -> tuple[Value, ...]:
-    return tuple(map(Reference, islice(dict.fromkeys(addresses), MOST)))
+    return tuple(map(Reference, islice(dict.fromkeys(addresses), MAX_KEPT)))
 
 
 READ_STEPS: Final = 40_000

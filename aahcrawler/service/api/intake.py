@@ -239,7 +239,7 @@ def _too_many(limits: Limits) -> str:
     return f"a request has at most {limits.items:,} items; post the rest in further requests"
 
 
-MOST = 200
+MAX_STEP = 200
 """Requests of one step."""
 
 Q = TypeVar("Q")
@@ -255,7 +255,7 @@ class JointSteps(Generic[Q, A]):
     """
 
     def __init__(
-        self, step: Callable[[str, Sequence[Q]], Awaitable[Sequence[A | Exception]]], most: int = MOST
+        self, step: Callable[[str, Sequence[Q]], Awaitable[Sequence[A | Exception]]], most: int = MAX_STEP
     ) -> None:
         self._step = step
         self._most = most

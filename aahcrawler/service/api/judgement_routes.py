@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from aahcrawler.annotations.judgements import MAX_COMMENT, MOST, USUAL, DrawnPage, Grade, MemberAnswer, Order, Wanted
+from aahcrawler.annotations.judgements import (
+    MAX_COMMENT,
+    MAX_SAMPLE,
+    USUAL,
+    DrawnPage,
+    Grade,
+    MemberAnswer,
+    Order,
+    Wanted,
+)
 from aahcrawler.report.judged_collection import Evaluation
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.steering.judging import Opinion, change_membership, draw_sample, judge_page
@@ -49,7 +58,7 @@ class SampleAsked(BaseModel):
 
     model_config = _STRICT
 
-    pages: Annotated[int, Field(ge=1, le=MOST, strict=True)] = USUAL
+    pages: Annotated[int, Field(ge=1, le=MAX_SAMPLE, strict=True)] = USUAL
     order: Order = Order.LOT
     seed: Annotated[int, Field(ge=0, le=MAX_SEED, strict=True)] = 0
     members: StrictBool = False

@@ -158,7 +158,10 @@ def change_routes(reach: CrawlRegistry) -> APIRouter:
 
     @router.get("/changes", responses={**example_of(ChangesPage), **_LOGS})
     def list_changes(
-        crawl: str, wanted: Wanted, after: After = "", limit: Annotated[int, Query(ge=1, le=change_list.MOST)] = 50
+        crawl: str,
+        wanted: Wanted,
+        after: After = "",
+        limit: Annotated[int, Query(ge=1, le=change_list.MAX_CHANGES)] = 50,
     ) -> ChangesPage:
         """List visits of pages, the newest first: what each found, when that changed, and what it cost.
 

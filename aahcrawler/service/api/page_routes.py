@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 from aahcrawler.annotations import Kind
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.search import Question
-from aahcrawler.search.query_language import LONGEST
+from aahcrawler.search.query_language import MAX_QUERY_LENGTH
 from aahcrawler.service.catalog.crawl_registry import CrawlRegistry
 from aahcrawler.service.views import capture_view, crawl_findings, object_list, page_list
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
@@ -215,7 +215,11 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
     @router.get("/search", responses=problem_responses(NO_CRAWL, NOT_ARCHIVED, BAD_SEARCH))
     def search_crawls(
         q: Annotated[
-            str, Query(max_length=LONGEST, description='Words, "phrases", -unwanted, OR, begin*, author:jo, date:2013.')
+            str,
+            Query(
+                max_length=MAX_QUERY_LENGTH,
+                description='Words, "phrases", -unwanted, OR, begin*, author:jo, date:2013.',
+            ),
         ] = "",
         crawl: Values = [],  # noqa: B006 (read alone)
         kind: Values = [],  # noqa: B006

@@ -79,7 +79,7 @@ def _add_state(router: APIRouter, reach: CrawlRegistry, states: CrawlStates) -> 
         crawl: str,
         verdict: Annotated[str, Query(max_length=100, examples=["not found"])] = "",
         after: Row = 0,
-        limit: Annotated[int, Query(ge=1, le=crawl_findings.MOST)] = 100,
+        limit: Annotated[int, Query(ge=1, le=crawl_findings.MAX_ROWS)] = 100,
     ) -> SeedsPage:
         """List the seeds with what became of them and what to do about it."""
         return crawl_findings.seeds_page(reach.crawl(crawl), verdict, after, limit)
@@ -105,7 +105,7 @@ def _add_queue(router: APIRouter, reach: CrawlRegistry) -> None:
         lowest: Score = None,
         highest: Score = None,
         after: After = "",
-        limit: Annotated[int, Query(ge=1, le=queue_pages.MOST)] = 50,
+        limit: Annotated[int, Query(ge=1, le=queue_pages.MAX_URLS)] = 50,
     ) -> QueuePage:
         """List URLs of the queue, the best first, or those that are leased, due, blocked or failed.
 
@@ -125,7 +125,7 @@ def _add_sites(router: APIRouter, reach: CrawlRegistry) -> None:
         order: SiteOrder = "queued",
         queued_only: bool = False,
         after: Row = 0,
-        limit: Annotated[int, Query(ge=1, le=site_pages.MOST)] = 50,
+        limit: Annotated[int, Query(ge=1, le=site_pages.MAX_SITES)] = 50,
     ) -> SitesPage:
         """List the sites of a crawl with their counts, and what each waits for."""
         return site_pages.sites_page(reach, reach.crawl(crawl), SiteQuery(text, order, queued_only, after, limit))
@@ -141,7 +141,7 @@ def _refused_query(
     site: Site = "",
     text: Part = "",
     after: After = "",
-    limit: Annotated[int, Query(ge=1, le=refused_links.MOST)] = 50,
+    limit: Annotated[int, Query(ge=1, le=refused_links.MAX_LINKS)] = 50,
 ) -> RefusedQuery:
     return RefusedQuery(reason, site, text, after, limit)
 
@@ -190,7 +190,7 @@ def _add_log(router: APIRouter, reach: CrawlRegistry) -> None:
         since: Annotated[str, Query(max_length=40, examples=["2026-11-26T10:00"])] = "",
         until: Annotated[str, Query(max_length=40)] = "",
         after: After = "",
-        limit: Annotated[int, Query(ge=1, le=live_feed.MOST)] = 100,
+        limit: Annotated[int, Query(ge=1, le=live_feed.MAX_EVENTS)] = 100,
     ) -> EventsPage:
         """Search what the crawls of a folder logged, the newest first."""
         query = EventQuery(text, tuple(level or ()), number, since, until)

@@ -10,7 +10,7 @@ from aahcrawler.service.api.steering_routes import AskedUrl, Operator
 from aahcrawler.service.instruments import Instruments
 from aahcrawler.service.views.held_sites import HeldSitesPage, HeldVersionsShown, HoldingsDesk, canonical
 from aahcrawler.service.views.scheduled_crawls import (
-    MOST,
+    MAX_ROWS,
     CapacityShown,
     EntryShown,
     ScheduleDesk,
@@ -32,7 +32,7 @@ from aahcrawler.service.web.problems import (
 )
 
 Name = Annotated[str, Path(max_length=64, description="The name of the crawl in the schedule.", examples=["floods"])]
-Limit = Annotated[int, Query(ge=1, le=MOST)]
+Limit = Annotated[int, Query(ge=1, le=MAX_ROWS)]
 _SHOWN = problem_responses(NO_SCHEDULE, DAMAGED)
 _OF_ENTRIES = problem_responses(NO_SCHEDULE, NO_ENTRY, DAMAGED)
 

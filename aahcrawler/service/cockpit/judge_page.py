@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from aahcrawler.annotations.judgements import MAX_COMMENT, MOST, USUAL, Grade, MemberAnswer, Order, Wanted
+from aahcrawler.annotations.judgements import MAX_COMMENT, MAX_SAMPLE, USUAL, Grade, MemberAnswer, Order, Wanted
 from aahcrawler.layout import JUDGEMENTS
 from aahcrawler.replay.addresses import Modifier
 from aahcrawler.report.judged_collection import figures
@@ -19,7 +19,7 @@ from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 
 MAX_SEED: Final = 2**31 - 1
 Number = Annotated[int, Path(ge=1, le=1_000_000)]
-Place = Annotated[int, Query(ge=0, le=MOST)]
+Place = Annotated[int, Query(ge=0, le=MAX_SAMPLE)]
 _WITHDRAWN: Final = "withdrawn"
 _MEMBERSHIP: Final[Mapping[MemberAnswer, str]] = {
     MemberAnswer.MEMBER: "is a member of the collection now",
@@ -48,7 +48,7 @@ def routes(site: Site) -> APIRouter:
             "figures": {} if measured is None else figures(measured),
             "grade": grade,
             "by": by,
-            "most": MOST,
+            "most": MAX_SAMPLE,
             "usual": USUAL,
             "grades": list(Grade),
         }
@@ -102,7 +102,7 @@ def _add_acts(router: APIRouter, site: Site) -> None:
     @router.post("/draw")
     def draw(session: Judging, crawl: str, form: Sent) -> Response:
         found = site.crawl(crawl)
-        pages = _number(form.get("pages") or str(USUAL), 1, MOST, "pages")
+        pages = _number(form.get("pages") or str(USUAL), 1, MAX_SAMPLE, "pages")
         seed = _number(form.get("seed") or "0", 0, MAX_SEED, "the seed")
         order = form.get("order") or Order.LOT
         if order not in list(Order):

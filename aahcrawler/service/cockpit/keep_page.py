@@ -21,7 +21,7 @@ from aahcrawler.service.cockpit.spoken_sections import shown_markup
 from aahcrawler.service.steering.packaging import KeptFile, Packing, propose
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.views.proposed_pages import (
-    MOST,
+    MAX_PROPOSED,
     GroupToKeep,
     answered,
     decisions_told,
@@ -87,7 +87,7 @@ def routes(site: Site) -> APIRouter:
             "job_at": "" if proposing is None else address("crawls", crawl, "archive", "keep", "job", proposing.id),
             "enriched": is_enriched(found),
             "decisions": found.folder and argument_of(found.folder / DECISIONS),
-            "most": MOST,
+            "most": MAX_PROPOSED,
             "usual": _PROPOSED,
         }
         return site.crawl_page(session, found, "archive", "keep.html", **values)
@@ -126,8 +126,8 @@ def _add_acts(router: APIRouter, site: Site) -> None:
         if found.folder is None:
             raise ProblemError(NO_FOLDER, "this machine has none of the crawl's folder")
         wanted = form.get("pages") or str(_PROPOSED)
-        if not wanted.isascii() or not wanted.isdigit() or not 1 <= int(wanted[:9]) <= MOST:
-            raise ProblemError(BAD_SEARCH, f"write a number of pages from 1 to {MOST:,}")
+        if not wanted.isascii() or not wanted.isdigit() or not 1 <= int(wanted[:9]) <= MAX_PROPOSED:
+            raise ProblemError(BAD_SEARCH, f"write a number of pages from 1 to {MAX_PROPOSED:,}")
         by, knowledge = session.caller.name, site.instruments.reach
         begun = propose(helm.jobs, found.id, found.folder, int(wanted), by, lambda: knowledge.knowledge)
         note_did(found.id, "propose")

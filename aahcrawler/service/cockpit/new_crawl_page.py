@@ -189,7 +189,7 @@ _LEAVE_OUT: Final = "leave_out"
 """The tick that is only for the list as it is sent with it: no page has it set."""
 _PROPOSED: Final = "proposed"
 """The short name as it came of the title: while the field holds it, it follows the title."""
-_MOST_TOLD: Final = 12
+_MAX_TOLD: Final = 12
 _ACTS: Final = frozenset({"sample", "make"})
 _FIRST: Final[Mapping[str, str]] = {
     "scoring.relevant": "0.5",
@@ -307,8 +307,8 @@ class _NewCollectionHandlers:
         left_out = read_seed_list(form.raw("seeds")).left_out
         if left_out and not form.get(_LEAVE_OUT):
             lines = [f"Addresses, line {each.line}, {each.text[:120]}: {each.reason}" for each in left_out]
-            if len(lines) > _MOST_TOLD:
-                lines[_MOST_TOLD:] = [f"and {len(lines) - _MOST_TOLD} more"]
+            if len(lines) > _MAX_TOLD:
+                lines[_MAX_TOLD:] = [f"and {len(lines) - _MAX_TOLD} more"]
             raise ProblemError(
                 BAD_SEARCH,
                 "correct what is no address, or tick under the list that it is to be left out",

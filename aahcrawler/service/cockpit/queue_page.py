@@ -103,7 +103,7 @@ def _number(typed: str, default: float) -> float:
     return float(typed.replace(",", ".")) if typed else default
 
 
-_LONGEST = 20_000
+_MAX_TEXT_LENGTH = 20_000
 
 
 def url_routes(site: Site) -> APIRouter:
@@ -112,7 +112,7 @@ def url_routes(site: Site) -> APIRouter:
     histories = ScoreHistories()
 
     @router.get("")
-    def show(session: Reading, crawl: str, url: Annotated[str, Query(max_length=_LONGEST)] = "") -> Response:
+    def show(session: Reading, crawl: str, url: Annotated[str, Query(max_length=_MAX_TEXT_LENGTH)] = "") -> Response:
         found = site.crawl(crawl)
         if not url.strip():
             return RedirectResponse(address("crawls", crawl, "queue"), 303)
@@ -127,7 +127,7 @@ def url_routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "queue", "url.html", captured=captured, **values)
 
     @router.get("/scores")
-    def go_on(session: Reading, crawl: str, url: Annotated[str, Query(max_length=_LONGEST)]) -> Response:
+    def go_on(session: Reading, crawl: str, url: Annotated[str, Query(max_length=_MAX_TEXT_LENGTH)]) -> Response:
         found = site.crawl(crawl)
         return site.part(session, "score_history.html", crawl=found, history=histories.history(found, url))
 

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 
 from aahcrawler.layout import ANNOTATIONS
 from aahcrawler.search import Question
-from aahcrawler.search.query_language import LONGEST
+from aahcrawler.search.query_language import MAX_QUERY_LENGTH
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
@@ -36,7 +36,7 @@ ROWS: Final = 10
 """Results that the page shows at once."""
 MAX_CRAWLS: Final = 200
 """Crawls that a search can be narrowed to."""
-_MOST: Final = 20
+_MAX_VALUES: Final = 20
 _ADDRESS: Final = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}(?::\d+)?(?:/\S*)?")
 """An address as people write it, without ``http://``; other words may look so."""
 _FILTERS: Final = ("crawl", *FACETS)
@@ -62,7 +62,7 @@ _TYPES: Final[Mapping[Format, str]] = {
     "parquet": "application/vnd.apache.parquet",
     "warc.gz": "application/warc",
 }
-Values = Annotated[list[str], Query(max_length=_MOST)]
+Values = Annotated[list[str], Query(max_length=_MAX_VALUES)]
 Day = Annotated[str, Query(max_length=40)]
 
 
@@ -126,11 +126,11 @@ def routes(site: Site) -> APIRouter:
     reach, indexes = site.instruments.reach, site.instruments.search
 
     def asked_for(
-        q: Annotated[str, Query(max_length=LONGEST)] = "",
+        q: Annotated[str, Query(max_length=MAX_QUERY_LENGTH)] = "",
         crawl: Annotated[list[str], Query(max_length=MAX_CRAWLS)] = [],  # noqa: B006 (read alone)
         kind: Values = [],  # noqa: B006
-        object_type: Annotated[list[str], Query(alias="type", max_length=_MOST)] = [],  # noqa: B006
-        of_site: Annotated[list[str], Query(alias="site", max_length=_MOST)] = [],  # noqa: B006
+        object_type: Annotated[list[str], Query(alias="type", max_length=_MAX_VALUES)] = [],  # noqa: B006
+        of_site: Annotated[list[str], Query(alias="site", max_length=_MAX_VALUES)] = [],  # noqa: B006
         author: Values = [],  # noqa: B006
         application: Values = [],  # noqa: B006
         language: Values = [],  # noqa: B006
@@ -248,7 +248,7 @@ def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults |
     """Return the search results within one capture, with words marked; None if the query is empty or invalid."""
     if not words:
         return None
-    beside = Question(limit=_MOST, scope="all", is_folded=False, counts_facets=False)
+    beside = Question(limit=_MAX_VALUES, scope="all", is_folded=False, counts_facets=False)
     asked = question_of(words, {"record": [record]}, {}, beside)
     try:
         return answer(site.instruments.reach, site.instruments.search, asked, [crawl])

@@ -18,7 +18,7 @@ from aahcrawler.service.web.problems import Shown
 MAX_ACTS: Final = 1000
 """Acts that are read back at once."""
 _BLOCK = 1 << 16
-_LONGEST = 1 << 14
+_MAX_ARGUMENTS_LENGTH = 1 << 14
 """Characters of an act's arguments that are kept; the definition itself tells the rest."""
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def _short(values: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return values, with long ones truncated to the beginning of their JSON."""
     written = {name: _ENCODE(value) for name, value in values.items()}
     return {
-        name: value if len(written[name]) <= _LONGEST else f"{written[name][:_LONGEST]}…"
+        name: value if len(written[name]) <= _MAX_ARGUMENTS_LENGTH else f"{written[name][:_MAX_ARGUMENTS_LENGTH]}…"
         for name, value in values.items()
     }
 

@@ -35,7 +35,7 @@ from aahcrawler.service.web.problems import (
     Shown,
 )
 from aahcrawler.urls import MAX_LENGTH, queue_of
-from online_analysis.url_patterns import LONGEST
+from online_analysis.url_patterns import MAX_PATTERN_LENGTH
 
 MAX_WAIT: Final = 366 * 86400.0
 """Seconds after which a page may be fetched again at the latest."""
@@ -189,8 +189,8 @@ def _admitting(crawl: Crawl, target: Target, reason: str) -> tuple[dict[str, Jso
     """Return the changes of the scope that would admit a URL, and a message on how to make them."""
     scope, (scheme, _, rest) = crawl.icd.scope, target.url.partition("://")
     only = f"{scheme}*://{rest}"  # With a star, so that it is the whole URL and no text that occurs in some.
-    if len(only) > LONGEST:
-        return {}, f"scope.allow takes patterns of up to {LONGEST:,} characters, and the URL is longer"
+    if len(only) > MAX_PATTERN_LENGTH:
+        return {}, f"scope.allow takes patterns of up to {MAX_PATTERN_LENGTH:,} characters, and the URL is longer"
     if reason == "not_allowed":
         return {"scope.allow": [*scope.allow, only]}, "scope.allow gets this URL; then fetch it now"
     if reason == "other_site" and scope.allow:

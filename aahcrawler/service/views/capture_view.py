@@ -40,7 +40,7 @@ from aahcrawler.service.views.page_indexes import Asked, Progress
 from aahcrawler.service.views.page_list import PageShown, page_shown
 from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
-LARGEST: Final = 8 << 20
+MAX_RECORD_BYTES: Final = 8 << 20
 """Bytes of a record that are read at most."""
 _HEAD: Final = 16 << 10
 _CRAWLS: Final = 64
@@ -98,7 +98,7 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     with suppress(RecordError):
         answer = next(records, None)
         if answer is not None:
-            found = exchange_in(answer, LARGEST)
+            found = exchange_in(answer, MAX_RECORD_BYTES)
             rendered = next((each for record in records if (each := rendered_in(record)) is not None), None)
             return replace(found, url=wanted.url, rendered=rendered)
     return None
@@ -214,7 +214,7 @@ def _told(record: Record) -> BrowserLookView | None:
 
 NO_CAPTURE: Final = Kind("unknown-capture", HTTPStatus.NOT_FOUND, "Unknown capture")
 NO_PICTURE: Final = Kind("no-picture", HTTPStatus.NOT_FOUND, "No picture")
-MOST: Final = 1_000
+MAX_SHOWN: Final = 1_000
 """Links, objects or statements of a capture that are shown."""
 _BODY: Final = 4_000
 _TERM: Final = 2_000
@@ -317,12 +317,12 @@ def capture_view(asked: Asked, record: str) -> CaptureView:
         former=row["former"],
         holder=row["unchanged"],
         reader=stated.row.reader if stated is not None else None,
-        objects=tuple(map(object_found, objects[:MOST])),
+        objects=tuple(map(object_found, objects[:MAX_SHOWN])),
         all_objects=len(objects),
         judgement=judgement,
         records=records,
         look=browser_look(asked.folder, place),
-        statements=tuple(_statement(quad) for quad in found[:MOST]),
+        statements=tuple(_statement(quad) for quad in found[:MAX_SHOWN]),
         all_statements=len(found),
         notes=tuple(notes),
         progress=asked.progress,
@@ -397,7 +397,7 @@ def _judged(entry: Judged, begin: Begin) -> Judgement:
         parts=dict(entry.parts or {}),
         weights=dict(begin.weights),
         redirect=entry.redirect,
-        links=tuple(sorted(links, key=lambda link: -link.score)[:MOST]),
+        links=tuple(sorted(links, key=lambda link: -link.score)[:MAX_SHOWN]),
         all_links=len(links),
         unscored=bool(entry.links is not None and entry.links.unscored),
     )

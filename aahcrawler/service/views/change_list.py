@@ -16,7 +16,7 @@ from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.views.refused_links import INDEXED_SECONDS, Coverage
 from aahcrawler.service.web.problems import BAD_SEARCH, DAMAGED, UNAVAILABLE, ProblemError, Shown
 
-MOST: Final = 200
+MAX_CHANGES: Final = 200
 MAX_IN_FEED: Final = 100
 """Visits that a feed has, the newest."""
 

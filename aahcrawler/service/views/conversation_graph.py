@@ -17,7 +17,7 @@ from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import NodeValues, StrongestSites, strongest, write_graphml
 from aahcrawler.service.views.spoken_of import ALL_TIMES, Enriched, Quoted, TimeSpan, month_of, quoted, value_of
 
-MOST: Final = 50
+MAX_PEOPLE: Final = 50
 """People of a site that are listed, those with the most influence first."""
 ANSWERS: Final = 12
 """Answers between two people that are shown with their words."""
@@ -124,7 +124,7 @@ class Talk:
 
     def told(self) -> Conversation:
         """Return the view of the graph."""
-        links = sorted(self._edges.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST]
+        links = sorted(self._edges.items(), key=lambda item: (-len(item[1]), item[0]))[:MAX_PEOPLE]
         return Conversation(
             site=self.site,
             sites=self.sites,
@@ -132,7 +132,7 @@ class Talk:
             answers=sum(map(len, self._edges.values())),
             ties=dict(sorted(self.ties.items())),
             communities=dict(sorted(Counter(number for number in self.community.values() if number).items())),
-            voices=tuple(islice(self.voices(), MOST)),
+            voices=tuple(islice(self.voices(), MAX_PEOPLE)),
             links=tuple((self.shown[source], self.shown[target], len(dates)) for (source, target), dates in links),
             named=self.named,
             note=self.note,

@@ -21,7 +21,7 @@ from aahcrawler.service.web.problems import Shown
 from aahcrawler.tallies import group
 from aahcrawler.traps.patterns import Trap
 
-MOST: Final = 1_000
+MAX_ROWS: Final = 1_000
 """Seeds, patterns and repairs of one page at most."""
 
 
@@ -156,7 +156,7 @@ def traps_of(states: CrawlStates, crawl: Crawl) -> TrapsView:
         pages=counted(group(tallies, "trap")),
         refused=counted({name: number for name, number in group(tallies, "refused").items() if name in _TRAPS}),
         blocked=counted({name: number for name, number in group(tallies, "blocked").items() if name in _TRAPS}),
-        avoided=counted(avoided)[:MOST],
+        avoided=counted(avoided)[:MAX_ROWS],
         patterns=len(avoided),
     )
 
@@ -170,8 +170,8 @@ def repairs_of(states: CrawlStates, crawl: Crawl) -> RepairsView:
     known = _evidence(crawl.folder)
     learned = sorted(known, key=lambda each: each.date, reverse=True)
     return RepairsView(
-        failed=tuple(sorted(rows, key=lambda row: (-row.pages, row.where))[:MOST]),
-        learned=tuple(_learned(each, used) for each in learned[:MOST]),
+        failed=tuple(sorted(rows, key=lambda row: (-row.pages, row.where))[:MAX_ROWS]),
+        learned=tuple(_learned(each, used) for each in learned[:MAX_ROWS]),
         of_failed=len(rows),
         of_learned=len(known),
     )

@@ -17,7 +17,7 @@ from aahcrawler.urls import canonicalize
 
 _KEPT: Final = 64
 """Crawls whose sites are kept in memory until more of them is captured."""
-_MOST: Final = 1_000
+_MAX_CRAWLS: Final = 1_000
 """Crawls that are told to hold captures of a URL."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SITES: Final = """
@@ -89,7 +89,7 @@ class HoldingsDesk:
 
     def versions(self, url: str) -> HeldVersionsShown:
         """Return which crawls hold captures of a URL."""
-        return HeldVersionsShown(url=url, held=tuple(islice(self._versions(url), _MOST)))
+        return HeldVersionsShown(url=url, held=tuple(islice(self._versions(url), _MAX_CRAWLS)))
 
     def _rows(self, first: str, site: str) -> Iterator[HeldSiteShown]:
         for crawl in sorted(self._reach.crawls(), key=lambda each: each.id):

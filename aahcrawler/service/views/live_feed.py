@@ -16,7 +16,7 @@ from aahcrawler.service.views.crawl_state import CrawlStates, CrawlStatus
 from aahcrawler.service.views.page_list import list_place
 from aahcrawler.service.web.problems import BAD_SEARCH, TOO_MANY_STREAMS, ProblemError, Shown
 
-MOST: Final = 500
+MAX_EVENTS: Final = 500
 """Events of one page at most."""
 INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request; some thousand lines more are taken in at least."""

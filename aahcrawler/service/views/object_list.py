@@ -200,7 +200,7 @@ def _expression(words: str, kind: str) -> str:
     return f'{wanted} AND type : "{named}"' if any(map(str.isalnum, named)) else wanted
 
 
-LONGEST: Final = 20_000
+MAX_COMPARED_LENGTH: Final = 20_000
 """Characters of a text that are compared."""
 _WORDS: Final = 2_000
 _LINES: Final = 1_000
@@ -270,11 +270,11 @@ def _pairs(before: Sequence[str], after: Sequence[str], *, is_same: bool) -> Ite
 
 
 def _words(text: str) -> list[str]:
-    return text[:LONGEST].split()[:_WORDS]
+    return text[:MAX_COMPARED_LENGTH].split()[:_WORDS]
 
 
 NO_OBJECT: Final = Kind("unknown-object", HTTPStatus.NOT_FOUND, "Unknown object")
-MOST: Final = 50
+MAX_VERSIONS: Final = 50
 """Versions of an object that are shown, the newest."""
 _FIELDS: Final = ("title", "author", "date", "body")
 
@@ -336,7 +336,8 @@ def object_history(asked: Asked, iri: str) -> ObjectHistory:
     notes: list[str] = []
     found = _found(asked, row["id"], iri, notes)
     versions = [
-        _version(asked, each, found[at + 1] if at + 1 < len(found) else None) for at, each in enumerate(found[:MOST])
+        _version(asked, each, found[at + 1] if at + 1 < len(found) else None)
+        for at, each in enumerate(found[:MAX_VERSIONS])
     ]
     return ObjectHistory(
         object=object_shown(row),
@@ -352,7 +353,7 @@ def _found(asked: Asked, number: int, iri: str, notes: list[str]) -> list[_Sight
     rows = asked.base.execute(
         "SELECT capture.* FROM sighting JOIN capture ON capture.id = sighting.capture WHERE sighting.object = ?"
         " ORDER BY capture.at DESC, capture.id DESC LIMIT ?",
-        (number, MOST + 1),
+        (number, MAX_VERSIONS + 1),
     ).fetchall()
     found = []
     for row in rows:
@@ -407,7 +408,7 @@ def _web_object(row: ObjectRow, field: str) -> WebObject:
 
 MAX_URL_CAPTURES: Final = 200
 """Captures of a URL that are shown, the newest."""
-_LARGEST: Final = 2_000_000
+_MAX_PAGE_BYTES: Final = 2_000_000
 _HIDDEN: Final = ("script", "style", "noscript", "template")
 _MAX_TEXT_LINES: Final = 2_000
 
@@ -460,7 +461,7 @@ def _text_lines(asked: Asked, shown: PageShown) -> list[str] | None:
     if exchange is None:
         return None
     with closing(exchange):
-        page = replayed(exchange, _LARGEST)
+        page = replayed(exchange, _MAX_PAGE_BYTES)
     return None if page is None or not page.is_html else text_lines(page)
 
 

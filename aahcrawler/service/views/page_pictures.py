@@ -36,7 +36,7 @@ MAX_WAITING: Final = 12
 """Pictures that are waited for at once: who asks for more is told to ask again."""
 _AT_ONCE: Final = 2
 _BOUNDS: Final = VisitBounds(seconds=8.0, bytes=20_000_000, requests=100, steps=0)
-_LARGEST: Final = 8 << 20
+_MAX_BYTES: Final = 8 << 20
 """Bytes of one answer that a picture is made with."""
 _KEPT_FIELDS: Final = frozenset({"content-type", "content-encoding"})
 _NO_SCRIPTS: Final = ("Content-Security-Policy", "script-src 'none'")
@@ -170,9 +170,9 @@ class _ArchivedWeb:
         with closing(self._answers.payload(found)) as pieces:
             for piece in pieces:
                 body += piece
-                if len(body) > _LARGEST:
+                if len(body) > _MAX_BYTES:
                     break
-        return found, bytes(body[:_LARGEST])
+        return found, bytes(body[:_MAX_BYTES])
 
 
 def _turn(loop: asyncio.AbstractEventLoop) -> None:

@@ -28,11 +28,11 @@ from aahcrawler.wire.replay import replayed
 
 SIDES: Final = {"small": 240, "large": 1_200}
 """Pixels of the longer side of a picture."""
-MOST: Final = 200_000
+MAX_PICTURES: Final = 200_000
 """Pictures of a crawl that are looked through."""
 MAX_WAITING: Final = 16
 """Pictures that are waited for at once."""
-_LARGEST: Final = 20_000_000
+_MAX_PICTURE_BYTES: Final = 20_000_000
 _MEDIA: Final = "media"
 _ALIKE: Final = "look-alikes"
 
@@ -90,7 +90,7 @@ class Gallery:
         found, old = list[GalleryEntry](), 0
         for capture, _, details in annotations.media(_MEDIA):
             told = dict(json.loads(details))
-            if told.get("medium") != "picture" or len(found) >= MOST:
+            if told.get("medium") != "picture" or len(found) >= MAX_PICTURES:
                 continue
             url = told.get("url", "")
             old += not url
@@ -276,5 +276,5 @@ def _body(folder: Path, place: CapturePlace) -> bytes:
     if exchange is None:
         return b""
     with closing(exchange):
-        page = replayed(exchange, _LARGEST, as_sent=True)
+        page = replayed(exchange, _MAX_PICTURE_BYTES, as_sent=True)
     return page.body if page is not None and page.complete else b""

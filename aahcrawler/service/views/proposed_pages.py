@@ -22,7 +22,7 @@ from aahcrawler.service.web.problems import CONFLICT, ProblemError
 from aahcrawler.tombstones import TakenDown
 from offline.selection.keep_proposals import KeepProposal
 
-MOST: Final = 1_000
+MAX_PROPOSED: Final = 1_000
 """Pages that are proposed at once, beside those decided on."""
 _PROPOSAL: Final = TypeAdapter(KeepProposal)
 _DECIDED: Final = "decided on before"

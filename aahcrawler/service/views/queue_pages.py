@@ -20,7 +20,7 @@ from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError, Shown
 from aahcrawler.urls import queue_of
 from online_analysis.url_patterns import UrlPattern, UrlPatternError
 
-MOST: Final = 200
+MAX_URLS: Final = 200
 """URLs of one page of the queue at most."""
 LOOKED_SECONDS: Final = 0.15
 """Seconds for which URLs are looked through for one request."""

@@ -202,7 +202,7 @@ def _mark(url: str) -> int:
 
 INDEXED_SECONDS: Final = 0.15
 """Seconds for which the log is read on for one request."""
-MOST: Final = 200
+MAX_LINKS: Final = 200
 
 
 class RefusedUrl(Shown):

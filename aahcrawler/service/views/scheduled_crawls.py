@@ -43,7 +43,7 @@ TO_COME: Final = 10
 """Visits to come that the page of a crawl has."""
 GONE: Final = "no longer in the schedule"
 """The state of a crawl that the log alone knows."""
-MOST: Final = 200
+MAX_ROWS: Final = 200
 """Crawls, or visits, that one answer of the service has at most."""
 _VISITS: Final = 10_000
 """Visits at most that are looked at of those that ended, and that are planned."""

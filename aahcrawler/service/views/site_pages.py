@@ -21,7 +21,7 @@ from aahcrawler.service.views.queue_pages import QueuedUrl, first_urls
 from aahcrawler.service.views.refused_links import FailedPage, RefusedLinks, RefusedPage, RefusedQuery
 from aahcrawler.service.web.problems import NO_SITE, ProblemError, Shown
 
-MOST: Final = 500
+MAX_SITES: Final = 500
 
 """Sites of one page at most."""
 SiteOrder = Literal["queued", "done", "best", "name", "wait"]
@@ -256,7 +256,9 @@ def recognised_hosts(asked: Asked) -> HostsView:
         (_shown_host(host, known) for host, known in counted.items()),
         key=lambda each: (-each.unknown, -each.pages, each.host),
     )
-    return HostsView(hosts=tuple(hosts[:MOST]), more=len(hosts) > MOST or len(rows) == _ROWS, progress=asked.progress)
+    return HostsView(
+        hosts=tuple(hosts[:MAX_SITES]), more=len(hosts) > MAX_SITES or len(rows) == _ROWS, progress=asked.progress
+    )
 
 
 @dataclass(frozen=True, slots=True)

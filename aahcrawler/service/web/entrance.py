@@ -41,13 +41,13 @@ HEAD_BYTES = 2**16
 """Bytes of a head: a query may be as long as the longest URL, or as most queries in SPARQL."""
 _PART = 4
 """Of the files that this process may have open, every so manieth may be such a connection."""
-_MOST = 1000
+_MAX_CONNECTIONS = 1000
 
 
 def most_connections() -> int:
     """Return how many connections without a whole head this process can afford."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return max(1, min(_MOST, files // _PART)) if files != resource.RLIM_INFINITY else _MOST
+    return max(1, min(_MAX_CONNECTIONS, files // _PART)) if files != resource.RLIM_INFINITY else _MAX_CONNECTIONS
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from aahcrawler.segments import append_line, private
 
 _logger = logging.getLogger(__name__)
 
-LARGEST: Final = 16 << 20
+MAX_FILE_BYTES: Final = 16 << 20
 """Bytes of a file after which another one is begun."""
 MAX_FORMER: Final = 64
 """Files that were full and are kept; of more the oldest are removed, which the log says."""
@@ -65,7 +65,7 @@ class ServiceLog:
     Without a path lines go to the process's own log. A file that is full is kept under its name with the time in it.
     """
 
-    def __init__(self, path: Path | None = None, clock: Clock = now, largest: int = LARGEST) -> None:
+    def __init__(self, path: Path | None = None, clock: Clock = now, largest: int = MAX_FILE_BYTES) -> None:
         self._path, self._clock, self._largest = path, clock, largest
         self._lock = threading.Lock()
 
@@ -200,7 +200,7 @@ class AccessLog:
 
 MAX_REFUSALS: Final = 60
 """Refused requests a minute that get lines of their own; of more there is a count. Strangers cause them, too."""
-LONGEST: Final = 2_000
+MAX_DETAIL_LENGTH: Final = 2_000
 """Characters of what an act was on, and of what was said of it: whoever asks may make them long."""
 _MAX_USERS: Final = 10_000
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -250,10 +250,10 @@ class ActUnderWay:
             "client": self.client,
             "through": self.through,
             "act": self.method,
-            "object": path if len(path) <= LONGEST else f"{path[:LONGEST]}…",
+            "object": path if len(path) <= MAX_DETAIL_LENGTH else f"{path[:MAX_DETAIL_LENGTH]}…",
             "outcome": outcome,
             "did": tuple(self.did),
-            "detail": (detail or self.said)[:LONGEST],
+            "detail": (detail or self.said)[:MAX_DETAIL_LENGTH],
         }
         self.log.note({**entry, "status": status} if status else entry)
 

@@ -86,7 +86,7 @@ MIN_TOKEN_LENGTH = 16
 BARE: Final = "token"
 """The name of whoever has the one token that was given without a name."""
 MAX_TOKENS = 1000
-_LARGEST = 2**20
+_MAX_BYTES = 2**20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _FIELDS = 3
 _RULE = f"a token has at least {MIN_TOKEN_LENGTH} printable ASCII characters; make a new one"
@@ -156,8 +156,8 @@ def read_tokens(given: str, file: Path | None) -> Tokens:
 
 def _text_of(file: Path) -> str:
     try:
-        if file.stat().st_size > _LARGEST:
-            raise TokenError(f"{file}: has more than {_LARGEST:,} bytes; name the file with the tokens")
+        if file.stat().st_size > _MAX_BYTES:
+            raise TokenError(f"{file}: has more than {_MAX_BYTES:,} bytes; name the file with the tokens")
         if file.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
             _logger.warning("%s: others can read the tokens in it; `chmod 600` it", file)
         return file.read_text("utf-8")

@@ -22,7 +22,7 @@ MAX_CHOSEN: Final = 24
 """Elements that are right, and as many that are wrong."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,59}")
 _PLACE: Final = re.compile(r"([!-~]{1,100})@([0-9]{1,7})")
-_LONGEST: Final = 2_000
+_MAX_VALUE_LENGTH: Final = 2_000
 Chosen = tuple[str, int]
 """An element: the record of its page, and its number."""
 STRENGTHS: Final = {each.name.lower(): each for each in Strength}
@@ -87,7 +87,7 @@ class Choice:
             level=_name(asked.get("level", "")),
             action=_name(asked.get("action", "")),
             field=_name(asked.get("field", "")),
-            expression=asked.get("expression", "")[:_LONGEST],
+            expression=asked.get("expression", "")[:_MAX_VALUE_LENGTH],
             right=_chosen(asked.getlist("right")),
             wrong=_chosen(asked.getlist("wrong")),
         )

@@ -56,7 +56,7 @@ KINDS: Final = {
 }
 """How what a part matches is marked; other parts are not, or by the links that they choose."""
 _FATES: Final = {Fate.LEADS: MarkKind.LINK, Fate.AVOIDED: MarkKind.AVOID}
-_MOST: Final = 1_500
+_MAX_ELEMENTS: Final = 1_500
 MAX_PAGES: Final = 6
 _MatchKey = tuple[tuple[str, str], str]
 """The key of a page, and what an entry was loaded with."""
@@ -77,7 +77,7 @@ _TITLE: Final = 160
 
 def marks_of(tree: HtmlElement, matches: PageMatches, parts: EntryParts, chosen: int | None = None) -> tuple[Mark, ...]:
     """Return the marks of a page, the chosen element before all others."""
-    found = list(_elements(matches, parts))[:_MOST]
+    found = list(_elements(matches, parts))[:_MAX_ELEMENTS]
     numbers = numbers_of(tree, [element for element, _, _ in found])
     marks = [Mark(numbers[element], kind, label) for element, kind, label in found if element in numbers]
     own = [Mark(chosen, MarkKind.CHOSEN, "chosen")] if chosen is not None else []
