@@ -1,6 +1,7 @@
 """Whatever comes over a connection to the proxy, at most one request a time is asked for, and it is what it seems."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from aahcrawler.wire.relay import Relay
 from tests.browser.proxied import proxied, until
 
 QUICK = ProxyBounds(head_bytes=20_000, body_bytes=50_000, request_seconds=0.4, idle_seconds=0.4)
+PATIENT = replace(QUICK, request_seconds=30.0, idle_seconds=2.0)
+"""For tunnels: their handshake takes longer than a request where the machine is busy."""
 UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n"
 
 
@@ -20,13 +23,11 @@ async def fine(request: BrowserRequest, relay: Relay) -> None:
     relay.take(request.url.encode())
 
 
-def got(
-    sent: bytes, tunnel: str = "", bounds: ProxyBounds = QUICK
-) -> tuple[bytes, list[BrowserRequest], dict[str, int]]:
+def got(sent: bytes, tunnel: str = "") -> tuple[bytes, list[BrowserRequest], dict[str, int]]:
     """Return what the proxy answers to some bytes until it closes, what was asked for, and the counts."""
 
     async def run() -> Any:
-        async with proxied(fine, bounds) as running:
+        async with proxied(fine, PATIENT if tunnel else QUICK) as running:
             client = await running.connect()
             if tunnel:
                 await client.dig(tunnel)

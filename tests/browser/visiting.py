@@ -114,8 +114,8 @@ class Visitor:
 
 
 def ordered(url: str = HOME, **bounds: float) -> VisitOrder:
-    """Return an order without pictures."""
-    return VisitOrder(url, AGENT, pictures=False, bounds=VisitBounds(**bounds))  # type: ignore[arg-type]
+    """Return an order without pictures, and with time enough on a busy machine."""
+    return VisitOrder(url, AGENT, pictures=False, bounds=VisitBounds(**{"seconds": 120.0, **bounds}))  # type: ignore[arg-type]
 
 
 async def _made(settings: BrowserSettings) -> Browser:

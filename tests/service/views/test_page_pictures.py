@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,9 @@ OUTSIDE = f"{RED}<img src=http://127.0.0.1:1/pixel alt=''><iframe hidden src=htt
 
 
 @pytest.fixture
-def pictures() -> Iterator[PagePictures]:
+def pictures(monkeypatch: pytest.MonkeyPatch) -> Iterator[PagePictures]:
     sandboxed_chromium()
+    monkeypatch.setattr(page_pictures, "_BOUNDS", replace(page_pictures._BOUNDS, seconds=60.0))
     made = PagePictures()
     yield made
     made.close()
