@@ -288,7 +288,7 @@ def main() -> None:
 
 
 def _able(load: str, systems: Sequence[System], parser: argparse.ArgumentParser) -> list[System]:
-    """Return the systems that can crawl a load here, this project's first, whose pages the others follow."""
+    """Return the systems that can crawl a load here. This project's comes first, as the others fetch its pages."""
     left = [system for system in systems if there(system) and (load == "forum" or system.name != "crawlee")]
     if load == "mix" and not any(system.name == OURS for system in left):
         parser.error(f"--pages-of mix needs {OURS} among the systems: others are given the pages that it fetched")

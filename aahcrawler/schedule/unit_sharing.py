@@ -39,7 +39,7 @@ from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
 MAX_UNHEARD: Final = 1_000
-"""The most visits that are kept of those a unit made while it was silent, the newest ones."""
+"""The most visits that are kept of those that one unit made while it was silent; older ones are dropped."""
 
 
 class HeardUnit(Told):

@@ -383,7 +383,7 @@ def _is_whole(written: Iterable[WebObject]) -> bool:
 
 
 def _add_content(found: GenericSplit, written: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
-    """Add the main content outside of posts: to an article that is truncated, as a part of its own, or as the rest."""
+    """Add main content that no post has: to an article that is truncated, as a part of its own, or as the rest."""
     if [item.type for item in written] == ["article"] and _is_cut(found.parts[0].text, main):
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
