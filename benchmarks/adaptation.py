@@ -33,7 +33,7 @@ from benchmarks.repeated_text import repeating
 from benchmarks.results import Cell, Row, report
 
 LOW = 0.9
-"""The recall below which a theme needs repair."""
+"""Themes that the knowledge base alone reads with a lower recall need repair."""
 
 MEASURED = (
     *("recall", "precision", "title", "author", "date", "false_objects", "requests_per_needed_page"),
@@ -50,9 +50,9 @@ Pair = tuple[RecordedSite, RecordedSite]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes to a new theme, and the way it is read. ``damage`` is None for an undamaged theme.
+    """What is changed of a new theme, and how it is read. ``damage`` is None for an undamaged theme.
 
-    ``scripts`` is the folder in which, or beside which, a server and a scorer may stand.
+    ``scripts`` is the folder that may hold, or be a neighbour of, a server and a scorer.
     """
 
     scripts: Path
@@ -188,7 +188,7 @@ def _prepared(
 
 
 def _told(row: Row) -> str:
-    """Return a row as a line that reports progress."""
+    """Return a row as a line of progress."""
     return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 

@@ -38,13 +38,13 @@ from knowledge_base.model import KnowledgeBase
 SHARED = PROJECT.parent / "shared" / "corpora" / "articles"
 UNPACKED = PROJECT / ".cache" / "articles"
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""The time at which all pages count as fetched."""
+"""The time at which all pages are taken to be fetched."""
 
 WARMING = 5
 """The number of pages read before measuring, so that loading costs are excluded."""
 
 UNKNOWN = "none"
-"""Stands for the application of pages of which none is recognised."""
+"""The application of pages of which none is recognised."""
 
 _NO_TEXT = frozenset({"comment", "image", "video"})
 
@@ -69,7 +69,7 @@ class World:
     unpacked: Path
 
     def pages(self) -> Iterator[tuple[str, Page]]:
-        """Yield the pages with their names in the truth, which mostly are their URLs."""
+        """Yield the pages with their names in the truth, mostly their URLs."""
         with (self.unpacked / "index.jsonl").open(encoding="utf-8") as lines:
             for row in map(json.loads, lines):
                 name = str(row["url"])
@@ -85,7 +85,7 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result of a method for a page; empty where it finds nothing. ``application`` is the recognised one."""
+    """What a method reads of a page; empty where it finds nothing. ``application`` is the recognised one."""
 
     text: str = ""
     title: str = ""
@@ -161,7 +161,7 @@ def measure(world: World, method: Method, scorer: Path) -> Iterator[Row]:
 
 
 def score(truth: Mapping[str, object], answers: Mapping[str, Answer], scorer: Path) -> Mapping[str, Cell]:
-    """Return the scorer's results for answers."""
+    """Return the scorer's results for what a method read."""
     with tempfile.TemporaryDirectory(prefix="aah-articles-") as name:
         folder = Path(name)
         with gzip.open(folder / "truth.json.gz", "wt", encoding="utf-8") as file:
@@ -190,7 +190,7 @@ def worlds(folder: Path, names: Iterable[str]) -> Iterator[World]:
 
 
 def _given(answer: Answer) -> Mapping[str, str | None]:
-    """Return an answer as the scorer reads it: None for every empty field but the text."""
+    """Return what a method read in the form of the scorer: None for every empty field but the text."""
     return {name: value or ("" if name == "text" else None) for name, value in asdict(answer).items()}
 
 

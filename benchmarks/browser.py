@@ -45,7 +45,7 @@ browser: {{use: {use}}}
 output: {output}
 """
 _SEEDS_FAILED: Final = 3
-"""The exit code of a crawl one of whose seeds has not led to content: a crawl by http of what scripts make."""
+"""The exit code of a crawl with a seed that led to no content, as without a browser."""
 
 
 class Method(StrEnum):

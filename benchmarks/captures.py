@@ -37,7 +37,7 @@ from aahcrawler.segments import SegmentWriter, Series, segments
 from benchmarks.results import Row, report
 
 SAMPLE = 20_000
-"""Captures that are looked up and read."""
+"""The number of captures that are looked up and read."""
 QUICK, WHOLE = 20_000, 1_000_000
 _BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 _WORDS = (

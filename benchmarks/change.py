@@ -1,4 +1,4 @@
-"""When to look again: what each revisit policy finds of the changes of pages, and with how many visits.
+"""Measure revisit policies: which changes of pages they find, with how many visits.
 
     python -m benchmarks.change [--seeds N] [--pages N] [--traces FILE.tsv.gz [--half 0|1]] --json FILE
     python -m benchmarks.change --priors [--traces FILE.tsv.gz [--half 0|1]] --json FILE
@@ -6,21 +6,20 @@
     python -m benchmarks.change --kills N --json FILE
     python -m benchmarks.change --times --json FILE
 
-Pages change over three years as a Poisson process does, at rates drawn as the paper on changes of the Web of Data has
-them (table 2), in bursts, or regularly; ``--traces`` adds real ones (a name and times in Unix seconds for each page,
-the first being the first record). Recall is the changes seen of those made, precision the changes seen for each visit,
-over all pages of a seed. Each policy runs as it is, and with its intervals stretched, or its price set, so that it
-makes as many visits as ``gold``, which knows the mean time between the changes of each page, and a third of them.
-The jumping rate runs alone, and ``together``: all pages begin at once, and learn of one another from time to time. The
-``ideal learner`` begins with the rates that pages of the table have, which is the most that pages in common can tell.
+Pages change over three years as Poisson processes at the rates in the paper on changes of the Web of Data (table 2), in
+bursts, or regularly. ``--traces`` adds real pages (for each a name and times in Unix seconds, the first being the first
+record). Recall is the share of changes that were seen, precision the changes seen per visit, over all pages of a seed.
+Each policy runs as it is, and with its intervals stretched, or its price set, so that it makes as many visits as
+``gold``, which knows the mean time between the changes of each page, and a third of them. The jumping rate runs alone,
+and ``together``: all pages begin at once, and learn from one another from time to time. The ``ideal learner`` begins
+with the rates of the table, which is the most that pages in common can tell.
 
-With ``--priors`` every second page is new on its site, and the others have been watched for three years: in
-``templates`` pages of one row of the table are alike, in ``sitemap`` a frequency is stated that is right for half of
-all pages; of real ones the documents of one service are a site, and services are in one half or the other. With
-``--budgets`` downloads are divided over pages. With ``--kills`` a schedule of real crawls is killed so many times
-instead, and what is lost or doubled counted
-(``benchmarks.scheduled``). With ``--times`` sites of loopback are crawled again, and estimates of how long that takes
-compared with how long it took (``benchmarks.crawl_times``).
+With ``--priors``, every second page of a site is new, and the others have been watched for three years. In
+``templates``, pages with rates of one row of the table are alike. In ``sitemap``, a frequency is stated that is right
+for half of all pages. Of real pages, the documents of one service are a site, and services are in one half or the
+other. With ``--budgets``, downloads are divided over pages. With ``--kills``, a schedule of real crawls is killed so
+many times instead, and lost and doubled visits are counted (``benchmarks.scheduled``). With ``--times``, sites on
+loopback are crawled again, and estimates of the duration are compared with it (``benchmarks.crawl_times``).
 """
 
 import argparse
@@ -65,7 +64,7 @@ _RATES: Final = (
     (120, 180, 300),
     (180, 540, 286),
 )
-"""Days between changes, and how many documents of the paper have them."""
+"""Days between changes, from and to, and the number of documents with them in the paper."""
 
 
 def poisson(random: np.random.Generator, pages: int) -> list[Trace]:
@@ -103,7 +102,7 @@ def periodic(random: np.random.Generator, pages: int) -> list[Trace]:
 
 
 def prior_worlds(random_seeds: Sequence[int], number: int) -> Iterator[tuple[str, list[list[TracedPage]]]]:
-    """Yield worlds of pages that know their siblings: name, and pages by seed."""
+    """Yield worlds of pages with siblings: their names, and their pages by seed."""
     shares = np.array([each for *_, each in _RATES], dtype=float)
     steady = [poisson(np.random.default_rng(seed), number) for seed in random_seeds]
     rows = [np.random.default_rng(seed).choice(len(_RATES), number, p=shares / shares.sum()) for seed in random_seeds]
@@ -132,9 +131,9 @@ def _of_site(changes: Trace) -> TracedPage:
 
 
 def services(path: Path, half: int | None) -> list[TracedPage]:
-    """Return the first three years of real documents that changed at least twice, each of the site of its service.
+    """Return the first three years of real documents that changed at least twice, each on the site of its service.
 
-    They are those of one half of all services, or of all.
+    With ``half``, only services of that half.
     """
     found = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -166,7 +165,7 @@ def _budgets(options: argparse.Namespace) -> Iterator[Row]:
 
 
 Policies = Callable[[Sequence[TracedPage], float], list[Outcome]]
-"""Visits pages for three years, with a knob: 1 is the policy as it is."""
+"""Visits pages for three years by a policy, stretched by a knob: 1 leaves the policy as it is."""
 
 
 def _visited(page: TracedPage, policy: RevisitPolicy, factor: float) -> list[PageVisit]:
@@ -220,7 +219,7 @@ POLICIES: Final[Mapping[str, Policies]] = {
 
 
 def ideal_learner() -> Policies:
-    """Return the policy that knows that the pages of ``poisson`` are steady and how their rates are distributed."""
+    """Return the policy that knows that the rates of ``poisson`` pages are constant, and their distribution."""
     rates = rate_levels(DEFAULT_BOUNDS)
     shares = np.full(len(rates), 1e-12)
     for least, most, number in _RATES:
@@ -270,7 +269,7 @@ def rows(name: str, seeds: Sequence[Sequence[TracedPage]], policies: Mapping[str
 
 
 def _half_width(seeds: Sequence[Sequence[Outcome]]) -> float:
-    """Return half the width of the interval of F1: by seeds, or by drawing pages again (bootstrap) where one is all."""
+    """Return half the width of the interval of F1: over seeds, or for one seed by redrawing its pages (bootstrap)."""
     if len(seeds) > 1:
         f1 = np.array([total(each).f1 for each in seeds])
         return float(1.96 * f1.std(ddof=1) / math.sqrt(len(f1)))

@@ -1,4 +1,4 @@
-"""What priors and budgets bring: pages that know their siblings, and downloads divided over pages by an objective."""
+"""Measures what priors and budgets bring: pages with watched siblings, and downloads divided by an objective."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ _YEAR: Final = 365.0
 
 
 def stated_of(random: np.random.Generator, changes: Trace, span: float) -> str:
-    """Return the word of a sitemap that is nearest to how often a page changes; for half of all pages any word."""
+    """Return the ``changefreq`` nearest to how often a page changes; for half of all pages, any ``changefreq``."""
     words = [word for word in STATED if word not in {"always", "never"}]
     if random.random() < 0.5:
         return str(random.choice(words))
@@ -35,13 +35,13 @@ def stated_of(random: np.random.Generator, changes: Trace, span: float) -> str:
 
 
 def watched(pages: Sequence[TracedPage], span: float) -> list[KnownPage]:
-    """Return what is known of pages that the jumping rate has visited for the whole span."""
+    """Return what is known of pages that the jumping rate has visited for the whole time."""
     visits = visits_by_jumping_rate(pages, span)
     return [replace(page.known, visits=tuple(each[-_LAST:])) for page, each in zip(pages, visits, strict=True)]
 
 
 def at_downloads(pages: Sequence[TracedPage], priors: Sequence[Prior], days: float, downloads: int) -> Outcome:
-    """Return what is found at the price that makes about so many visits, within 2 %."""
+    """Return the outcome at the price with which about so many visits are made, within 2 %."""
     least, most, price = 0.001, 0.95, PRICE
     for _ in range(13):
         found = total(outcomes(pages, visits_by_jumping_rate(pages, days, price, priors), days))
@@ -57,9 +57,9 @@ def _told(pages: Sequence[TracedPage], others: Sequence[KnownPage]) -> list[Rate
 
 
 def prior_rows(name: str, worlds: Sequence[Sequence[TracedPage]], span: float) -> Iterator[Row]:
-    """Yield what visits of every second page find in its first days, where the others have been watched before.
+    """Yield what visits find of every second page in its first days, after the other pages have been watched.
 
-    Those with priors and those without make as many visits as there are changes in that time; ``gold`` knows them.
+    With priors and without, as many visits are made as there are changes in that time; ``gold`` knows the changes.
     """
     split = [(pages[1::2], _told(pages[1::2], watched(pages[::2], span))) for pages in worlds]
     for days in (30.0, 90.0, 365.0, span):
@@ -91,9 +91,9 @@ def _golden(changes: Trace, days: float) -> list[PageVisit]:
 
 
 def budget_rows(pages: Sequence[Trace], rates: Trace, span: float, downloads: float) -> Iterator[Row]:
-    """Yield what divisions of as many downloads reach on pages after their first year.
+    """Yield what divisions of the same number of downloads achieve on pages after their first year.
 
-    ``rates`` are the true ones, in changes a day; what is ``learned`` is what weekly visits of that year have shown.
+    ``rates`` are the true rates, in changes a day; those that are ``learned`` come from weekly visits in that year.
     """
     days = interval_levels(DEFAULT_BOUNDS)
     learned = _learned(pages)
@@ -128,7 +128,7 @@ def _learned(pages: Sequence[Trace]) -> Trace:
 
 
 def _proportional(rates: Trace, downloads: float) -> Trace:
-    """Return intervals in proportion to the time between changes, within the bounds, for so many downloads."""
+    """Return intervals proportional to the time between changes, within the bounds, for so many downloads."""
     low, high = 1e-3, 1e6
     for _ in range(100):
         factor = math.sqrt(low * high)
@@ -138,7 +138,7 @@ def _proportional(rates: Trace, downloads: float) -> Trace:
 
 
 def _reached(changes: Trace, interval: float, span: float) -> tuple[float, int, int]:
-    """Return the part of the time after the first year for which a copy is fresh, changes found and downloads."""
+    """Return the share of the time after the first year in which a copy is fresh, and the changes and downloads."""
     moments = np.append(np.arange(_YEAR, span, interval), span)
     passed = np.searchsorted(changes, moments, side="right")
     following = np.append(changes, np.inf)[passed[:-1]]

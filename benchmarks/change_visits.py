@@ -1,4 +1,4 @@
-"""Visits pages whose changes are known, by the jumping rate: many pages at a time, alone or learning of one another."""
+"""Visits pages with known changes by the jumping rate, many at a time, which learn from one another or not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,12 +22,12 @@ Trace = NDArray[np.float64]
 """Times of one page's changes, in days since its first visit."""
 Prior = RatePrior | None
 _LEARNED_AT: Final = 30.0 * 2.0 ** np.arange(6)
-"""Days after which pages that learn of one another do so, as rarely as to cost little."""
+"""Days after which pages learn from one another, ever more rarely, as it is costly."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracedPage:
-    """A page: when it changes, in days, and what is known of it before its visits."""
+    """A page: the days of its changes, and what is known of it before its visits."""
 
     changes: Trace
     known: KnownPage
@@ -43,12 +43,12 @@ class Outcome:
 
     @property
     def recall(self) -> float:
-        """The changes seen of those made."""
+        """The share of changes that were seen."""
         return self.seen / max(self.made, 1)
 
     @property
     def precision(self) -> float:
-        """The changes seen for each download."""
+        """The changes seen per download."""
         return self.seen / max(self.downloads, 1)
 
     @property
@@ -58,7 +58,7 @@ class Outcome:
 
 
 def outcomes(pages: Sequence[TracedPage], visits: Sequence[Sequence[PageVisit]], days: float) -> list[Outcome]:
-    """Return what visits of the first days found of each page."""
+    """Return what visits in the first days found of each page."""
     return [
         Outcome(int((page.changes <= days).sum()), sum(visit.changed for visit in each), len(each))
         for page, each in zip(pages, visits, strict=True)
@@ -80,8 +80,8 @@ def visits_by_jumping_rate(
 ) -> list[list[PageVisit]]:
     """Return the visits of each page in its first days, as ``JumpingRate`` at this price makes them.
 
-    All pages begin at once, each with its prior or without one. Where they are ``learning``, all have new priors by
-    the visits of the others from time to time.
+    All pages begin at once, each with its prior, if any. With ``learning``, all get new priors from time to time, by
+    the visits of the others.
     """
     crowd = _Crowd(pages, price, priors or [None] * len(pages))
     if learning:
@@ -93,7 +93,7 @@ def visits_by_jumping_rate(
 
 
 class _Crowd:
-    """Pages of one crawl: their visits so far, what is believed of them, and when each is visited next."""
+    """Pages of one crawl: their visits so far, the beliefs about their rates, and when each is visited next."""
 
     def __init__(self, pages: Sequence[TracedPage], price: float, priors: Sequence[Prior]) -> None:
         self._pages = pages
@@ -117,7 +117,7 @@ class _Crowd:
         return best_days(self._beliefs.unchanged(pages), DEFAULT_BOUNDS, self._price)
 
     def visit_until(self, days: float) -> None:
-        """Make all visits that are due by then."""
+        """Make all visits that are due until then."""
         due = np.flatnonzero(self._next <= days)
         while len(due):
             waited = self._next[due] - self._last[due]
@@ -133,7 +133,7 @@ class _Crowd:
             due = due[self._next[due] <= days]
 
     def learn(self, now: float) -> None:
-        """Give each page the prior that the others tell, and plan its next visit by that."""
+        """Give each page a prior by the visits of the others, and plan its next visit anew."""
         known = [replace(page.known, visits=tuple(each)) for page, each in zip(self._pages, self.visits, strict=True)]
         self._believe(learned_priors(known, DEFAULT_BOUNDS))
         self._next = np.maximum(self._last + self._days, now)

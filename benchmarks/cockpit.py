@@ -1,20 +1,20 @@
-"""Measures how fast what is seen of a large crawl is answered, over a loopback socket.
+"""Measures how fast the views of a large crawl are served over a loopback socket.
 
     python -m benchmarks.cockpit [--pages N] [--queued N] [--times N] [--live N] --json FILE
 
-The crawl is that of ``benchmarks.cockpit_crawl``: 100,000 pages that were captured and 500,000 URLs that wait, unless
-other numbers are given. ``aah serve`` runs as its users run it, in a process of its own. Each view is asked so many
-times over one connection, 40 times a second at most, which is what the service allows; the first two do not count.
+The crawl is that of ``benchmarks.cockpit_crawl``: 100,000 captured pages and 500,000 queued URLs, unless other numbers
+are given. ``aah serve`` runs as its users run it, in a process of its own. Each view is requested so many times over
+one connection, at most 40 times a second, which is what the service allows; the first two requests do not count.
 
 - ``VIEWS`` are the views, each with its path. Paths are made for the crawl: ``{record}`` is the record of a page,
-  ``{url}`` and ``{iri}`` are that of one that was captured several times and of an object of it, quoted.
-- ``p50_ms`` and ``p99_ms`` are of a request, ``bytes`` of an answer's body.
-- Views that begin with ``cockpit`` are its pages, asked of ``aah cockpit`` as a browser does that is signed in, and the
+  ``{url}`` and ``{iri}`` are, quoted, that of a page that was captured several times, and of an object of it.
+- ``p50_ms`` and ``p99_ms`` are times of a request, ``bytes`` is the size of a response's body.
+- Views that begin with ``cockpit`` are pages of ``aah cockpit``, requested as by a browser that is signed in, and the
   replay of a capture with its objects and links marked.
 - Views that begin with ``studio`` are its pages. Of a draft and of a trial on the archive, which are jobs, ``p50_ms``
   is the cockpit's processor time, and ``p99_ms`` the time until it is done; each is made once.
-- ``share``, of the row ``live``, is the processor time of the cockpit while its live page is open, by that of the crawl
-  that it shows: made-up forums of ``--live`` pages (0 for none), as fast as they can be had.
+- ``share``, of the row ``live``, is the processor time of the cockpit while its live page is open, divided by that of
+  the crawl that it shows: made-up forums of ``--live`` pages (0 for none), crawled as fast as possible.
 - Of ``index``, the row of the first build, ``p50_ms`` is the processor time for a page, and ``bytes`` the index's size.
 """
 
@@ -74,12 +74,12 @@ COCKPIT_PAGES: Mapping[str, str] = {
     "cockpit: log": f"{_BASE}/log",
     "cockpit: new crawl": "/new",
 }
-"""The pages of the cockpit, each with its path, to be filled in as those of ``benchmarks.cockpit``."""
+"""The pages of the cockpit, each with its path, whose fields are filled in as in ``benchmarks.cockpit``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cockpit:
-    """A cockpit that runs, and the cookie of a browser that is signed in."""
+    """A running cockpit, and the cookie of a browser that is signed in."""
 
     port: int
     pid: int
@@ -92,7 +92,7 @@ class Cockpit:
         return answer.status, answer.read()
 
     def let_into_replay(self, page: bytes) -> tuple[str, str]:
-        """Return the path and the cookie by which the frame of a capture's page shows it."""
+        """Return the path and the cookie with which the frame of a capture's page shows the capture."""
         ticket = re.search(rb'name="ticket" value="([^"]+)"', page)
         assert ticket is not None, page[:300]
         status, headers = self._posted("localhost", "/enter", {"ticket": unescape(ticket[1].decode())})
@@ -100,7 +100,7 @@ class Cockpit:
         return headers["location"], headers["set-cookie"].partition(";")[0]
 
     def sent(self, path: str, fields: Mapping[str, str]) -> str:
-        """Send a form, and return where that leads to."""
+        """Send a form; return the path that it redirects to."""
         status, headers = _posted(self.port, "127.0.0.1", path, fields, self.cookie)
         assert status == 303, (path, status)
         return headers["location"]
@@ -110,7 +110,7 @@ class Cockpit:
 
     @contextmanager
     def followed(self, crawl: str) -> Iterator[None]:
-        """Keep the live page of a crawl up, as a browser that shows it does."""
+        """Keep the live page of a crawl open, as a browser does that shows it."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=600)
         self.fetched(connection, f"/crawls/{crawl}")
         connection.request("GET", f"/crawls/{crawl}/live", headers={"Cookie": self.cookie})
@@ -176,7 +176,7 @@ def _posted(
 
 
 def _wait(port: int) -> None:
-    """Wait until it answers: the address is told before."""
+    """Wait until the cockpit responds, since it prints its address before."""
     for _ in range(600):
         try:
             with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
@@ -204,10 +204,10 @@ STUDIO_PAGES: Mapping[str, str] = {
     "studio: the text": f"{_WORK}/xml",
     "studio: learned repairs": f"{STUDIO}/repairs",
 }
-"""The pages of the studio, each with its path, to be filled in with what ``studied`` finds."""
+"""The pages of the studio, each with its path, whose fields are filled in with what ``studied`` finds."""
 _PATIENCE = 120.0
 _WORDS = 4
-"""Words of a body by which it is found on its page."""
+"""The number of words by which a body is found on its page."""
 
 
 def studio_pages(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -216,7 +216,7 @@ def studio_pages(told: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def studied(browser: Cockpit) -> tuple[dict[str, str], list[Row]]:
-    """Draft an entry, and try it on the archive; return what paths are filled in with, and the rows of both."""
+    """Draft an entry, and try it on the archive; return the values for paths, and the rows of both."""
 
     def page(path: str) -> str:
         # A connection for each: one that rests while a job goes on is closed.
@@ -237,7 +237,7 @@ def studied(browser: Cockpit) -> tuple[dict[str, str], list[Row]]:
 
 
 def _chosen(page: Callable[[str], str], work: str) -> dict[str, str]:
-    """Return a page of a work, an element of it that holds a body, what it is chosen for, and a rule for it."""
+    """Return a page of a work, an element of it that contains a body, its purpose, and a rule for it."""
     first = _only(rf'href="{work}/pages/([0-9a-f-]+)', page(f"{work}/pages?host={HOST}"))
     shown = f"{work}/pages/{first}"
     words = _only(r"<dt>body</dt><dd><bdi>([^<]+)<", page(shown)).split()[:_WORDS]
@@ -248,7 +248,7 @@ def _chosen(page: Callable[[str], str], work: str) -> dict[str, str]:
 
 
 def _query(text: str, holding: str) -> str:
-    """Return the query of the first link that holds some words."""
+    """Return the query of the first link that contains some words."""
     links: Iterator[str] = (unescape(each) for each in re.findall(r'href="([^"]+)"', text))
     return next(link.partition("?")[2].partition("#")[0] for link in links if re.search(holding, link))
 
@@ -260,7 +260,7 @@ def _only(pattern: str, text: str) -> str:
 
 
 def _done(browser: Cockpit, path: str, fields: Mapping[str, str]) -> tuple[str, Row]:
-    """Begin a job, and wait for its end; return where it leads to, and its cost."""
+    """Begin a job, and wait for its end; return the path that it leads to, and its cost."""
     began, spent = time.perf_counter(), cpu_seconds(browser.pid)
     to = browser.sent(path, fields)
     with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
@@ -278,7 +278,7 @@ def _done(browser: Cockpit, path: str, fields: Mapping[str, str]) -> tuple[str, 
 
 
 PACE = 1 / 40
-"""Seconds from one request to the next at least."""
+"""The fewest seconds from one request to the next."""
 API = f"/v1/crawls/{CRAWL}"
 VIEWS: Mapping[str, str] = {
     "crawls": "/v1/crawls",
@@ -339,7 +339,7 @@ def main() -> None:
 
 
 def measure(folder: Path, shape: Shape, times: int) -> list[Row]:
-    """Return the rows of all views of a crawl that was made."""
+    """Return the rows of all views of a generated crawl."""
     rows = [built(folder, shape)]
     with serving(folder) as connection:
         told = names(connection, shape)
@@ -360,7 +360,7 @@ def connected(port: int) -> HTTPConnection:
 
 
 def replayed(browser: Cockpit, record: str, times: int) -> Row:
-    """Return the row of a capture as the frame of its page shows it."""
+    """Return the row of a replayed capture, as the frame of its page shows it."""
 
     def ask(asked: HTTPConnection, path: str) -> tuple[int, bytes]:
         asked.request("GET", path, headers=headers)
@@ -396,7 +396,7 @@ def live(pages: int) -> Row:
 
 
 def built(folder: Path, shape: Shape) -> Row:
-    """Make the index of pages anew, and return what that took."""
+    """Build the index of pages anew; return the cost."""
     context = get_context("spawn")
     with context.Pool(1) as pool:
         spent = pool.apply(build, (folder,))
@@ -406,7 +406,7 @@ def built(folder: Path, shape: Shape) -> Row:
 
 
 def build(folder: Path) -> float:
-    """Make the index of pages anew; return the seconds of processor time."""
+    """Build the index of pages anew; return the seconds of processor time."""
     index = PageIndex(folder)
     index.remove()
     queue_of("http://a.example/")  # The list of public suffixes is read once.
@@ -428,7 +428,7 @@ def serving(folder: Path) -> Iterator[HTTPConnection]:
 
 
 def names(connection: HTTPConnection, shape: Shape) -> dict[str, str]:
-    """Return what paths of views are filled in with for a crawl."""
+    """Return the values for paths of views of a crawl."""
     page = next(page for at in range(shape.pages - 1, 0, -1) if (page := invented(shape, at)).again == EDITED)
     url = quote(page.url, safe="")
     captures = [each["record"] for each in get(connection, f"{API}/captures?url={url}")["captures"]]
@@ -450,7 +450,7 @@ def get(connection: HTTPConnection, path: str) -> dict[str, list[dict[str, str]]
 
 
 def fetched(connection: HTTPConnection, path: str) -> tuple[int, bytes]:
-    """Return the status and body of an answer."""
+    """Return the status and body of a response."""
     connection.request("GET", path)
     answer = connection.getresponse()
     return answer.status, answer.read()

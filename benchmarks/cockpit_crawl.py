@@ -84,7 +84,7 @@ _DEFINITION = {
 
 @dataclass(slots=True)
 class _Clock:
-    """The time that all writers go by: that of the capture which is being written."""
+    """The clock of all writers: it shows the time of the capture that is being written."""
 
     now: datetime = BEGUN
 
@@ -94,7 +94,7 @@ class _Clock:
 
 @dataclass(slots=True)
 class _Job:
-    """A crawl as its summary reads it."""
+    """A crawl in the form in which its summary is written."""
 
     icd: Icd
     number: int
@@ -139,7 +139,7 @@ def main() -> None:
 
 
 def crawl_folder(shape: Shape) -> Path:
-    """Return the folder of a crawl in the cache; it is made where it is not there, or was not made to its end."""
+    """Return the folder of a crawl in the cache; the crawl is made if it is missing or incomplete."""
     folder = CACHE / f"{shape.pages}-{shape.queued}"
     if not (folder / _DONE).exists():
         shutil.rmtree(folder, ignore_errors=True)
@@ -162,7 +162,7 @@ def definition() -> Icd:
 
 @contextmanager
 def running(folder: Path) -> Iterator[RedisFrontier]:
-    """Keep the frontier of a crawl that was made as the process that crawls does: this one."""
+    """Serve the frontier of a generated crawl from this process, as the process of a running crawl does."""
     icd = definition()
     with EmbeddedServer(folder / FRONTIER) as server:
         frontier = RedisFrontier(server.url, frontier_name(icd.id, number(folder)), frontier_settings(icd))
@@ -171,7 +171,7 @@ def running(folder: Path) -> Iterator[RedisFrontier]:
 
 
 def write_crawl(folder: Path, shape: Shape) -> None:
-    """Write the files of a crawl; those of an earlier one of the same folder stay, as those of a former crawl."""
+    """Write the files of a crawl; an earlier crawl in the folder becomes its former crawl."""
     icd = definition()
     folder.mkdir(parents=True, exist_ok=True)
     _put_aside(folder, shape.crawl - 1)
@@ -190,7 +190,7 @@ def write_crawl(folder: Path, shape: Shape) -> None:
 
 
 def fill_frontier(frontier: RedisFrontier, shape: Shape) -> None:
-    """Have the captured pages be done, failed or blocked, and the others wait."""
+    """Set the captured pages to done, failed or blocked, and queue the others."""
     frontier.go_by(replace(frontier_settings(definition()), balance=_AT_ONCE))
     for first in range(0, shape.pages, _AT_ONCE):
         pages = [invented(shape, at) for at in range(first, min(first + _AT_ONCE, shape.pages))]
@@ -390,7 +390,7 @@ def _counts(shape: Shape) -> Counts:
 
 
 def _put_aside(folder: Path, former: int) -> None:
-    """Keep what a former crawl said of itself where the next one does."""
+    """Move the summary of a former crawl to where the next crawl keeps it."""
     if former and (folder / SUMMARY).exists():
         target = folder / FORMER / str(former)
         target.mkdir(parents=True)

@@ -1,6 +1,6 @@
-"""Makes up the pages of a large crawl: forums, blogs, news and shops, with links, scores and objects.
+"""Generates the pages of a large crawl: forums, blogs, news and shops, with links, scores and objects.
 
-Everything follows from the number of a page and a seed, so that a crawl of any size can be made again.
+Everything follows from the number of a page and a seed, so that a crawl of any size can be generated again.
 """
 
 import html
@@ -57,7 +57,7 @@ _APPLICATIONS: Mapping[_Kind, tuple[str | None, str | None, Literal["intermediat
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The size of a crawl: pages that were captured, URLs that wait, its number, and the seed of everything random."""
+    """The size of a crawl: the numbers of captured pages and of queued URLs, its number, and the random seed."""
 
     pages: int = 100_000
     queued: int = 500_000
@@ -67,7 +67,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class InventedPage:
-    """A capture that is made up: ``number`` counts from 0. ``again`` says what became of a page captured before."""
+    """A generated capture: ``number`` counts from 0. ``again`` says what became of a page that was captured before."""
 
     shape: Shape
     number: int
@@ -91,7 +91,7 @@ class InventedPage:
 
     @cached_property
     def described(self) -> tuple[str | None, str | None, Literal["intermediate", "terminal"] | None]:
-        """Return its application, level and role; nothing of an error, a redirect or a page that nobody knows."""
+        """Return its application, level and role; None for errors, redirects and pages of unknown software."""
         return _APPLICATIONS[self.kind] if self.status == 200 else (None, None, None)
 
     @cached_property
@@ -129,7 +129,7 @@ class InventedPage:
 
     @cached_property
     def links(self) -> tuple[str, ...]:
-        """Return the URLs of its links: pages still to come, and URLs that wait at the end."""
+        """Return the URLs of its links: pages that are captured later, and URLs that stay queued."""
         if self.status != 200:
             return ()
         rng = self._random(5)
@@ -145,7 +145,7 @@ class InventedPage:
 
     @cached_property
     def scores(self) -> tuple[Scores, ...]:
-        """Return the scores that analysers gave it and its links."""
+        """Return the scores that analysers gave the page and its links."""
         if self.score is None:
             return ()
         rng, many = self._random(6), len(self.links)
@@ -198,7 +198,7 @@ class InventedPage:
 
 
 def invented(shape: Shape, number: int) -> InventedPage:
-    """Return the capture of a number in [0, ``shape.pages``)."""
+    """Return the capture with a number in [0, ``shape.pages``)."""
     rng = random.Random(shape.seed * 1_000_003 + number)
     if number >= _SECOND and number % _SECOND == 0:
         former = invented(Shape(shape.pages, shape.queued, 1, shape.seed), number - rng.randint(1, _SECOND - 1))
@@ -223,7 +223,7 @@ def page_url(number: int) -> str:
 
 
 def queued_url(number: int) -> str:
-    """Return a URL that waits: one in five on a site that is known, the others on a site of their own kind."""
+    """Return a queued URL: one in five is on a site of captured pages, the others on further sites."""
     if number % 5 == 0:
         return f"{page_url(number).partition('.example/')[0]}.example/archive/{number}?page={number % 7}"
     return f"http://www.far{number % _EXTERNAL}.test/{_WORDS[number % len(_WORDS)]}/{number}.html"

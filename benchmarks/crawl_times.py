@@ -1,12 +1,11 @@
-"""How long recrawls take, and how long they were expected to: on sites of loopback, by the log of the crawls before.
+"""Measures how long recrawls of sites on loopback take, and estimates of that by the log of the crawls before.
 
-The first crawl of a class of sites learns what there is. Each of those after the second is estimated by the log of all
-before it; ``seconds`` is what they took, at the median, ``uneven`` how much longer the longest of them took than the
-shortest, which tells how even the machine is. ``ours`` simulates the queues of polite crawls at the paces in the log,
-and adds what the crawl before took around its visits;
-``paper`` is the estimate of the paper on changes of the Web of Data by the same mean times: what either was beyond the
-seconds that each crawl took, at the median and where it was farthest off. ``process`` are the seconds that starting
-and ending a process takes beside that, ``load`` is that of the machine meanwhile.
+The first crawl of a class of sites finds what there is. Each crawl after the second is estimated by the log of all
+before it. ``seconds`` is their median duration, ``uneven`` by how much the longest of them exceeded the shortest, which
+shows how steady the machine is. ``ours`` simulates the queues of polite crawls at the paces in the log, and adds what
+the crawl before took around its visits; ``paper`` is the estimate of the paper on changes of the Web of Data by the
+same mean times. Both are given as the error relative to the duration, at the median and at the worst. ``process`` is
+the seconds that starting and ending a process takes in addition, ``load`` the load of the machine meanwhile.
 """
 
 import json
@@ -48,10 +47,10 @@ network: {{allow_private: true}}
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """A site of so many pages, each of which is answered after a pause in seconds.
+    """A site of so many pages, each of which is sent after a pause in seconds.
 
-    Where they are ``unequal``, of five that follow one another the longest waits five times as long, and is five times
-    as large, as the shortest; the mean is the same. With ``validators`` pages have an ETag, and a recrawl gets 304s.
+    If they are ``unequal``, the largest of each five takes five times as long as the smallest, and is five times as
+    large; the mean is the same. With ``validators`` pages have an ETag, and a recrawl gets 304s.
     """
 
     number: int
@@ -60,7 +59,7 @@ class Pages:
     validators: bool = False
 
     def share(self, path: str) -> float:
-        """Return the pause and size of a page, as a part of the mean."""
+        """Return the pause and size of a page, relative to the mean."""
         number = path.lstrip("/")
         return (1 + (int(number) if number.isdecimal() else 0) % 5) / 3 if self.unequal else 1.0
 
@@ -88,7 +87,7 @@ CLASSES: Final[Mapping[str, Class]] = {
 
 
 def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
-    """Crawl a class of sites again and again, and compare what that took with the estimates."""
+    """Crawl a class of sites repeatedly, and compare the durations with the estimates."""
     seconds = 0.0
     took, ours, paper, loads_beside, processes = (list[float]() for _ in range(5))
     with ExitStack() as served:
@@ -122,12 +121,12 @@ def timed(folder: Path, name: str, wanted: Class, rounds: int = 5) -> Row:
 
 
 def _as_paper(loads: Mapping[str, SiteLoad], delay: float) -> Iterator[SiteLoad]:
-    """Yield loads as the paper knows them: the delay is the definition's, and nothing else takes time."""
+    """Yield loads by the paper's model: the delay is that of the definition, and only downloads take time."""
     return (replace(load, pace=load.download + delay) for load in loads.values())
 
 
 def _crawl(folder: Path) -> tuple[float, float]:
-    """Crawl, and return the seconds that it took, and those of its process beside them."""
+    """Crawl; return the seconds of the crawl, and those of its process in addition."""
     began = time.monotonic()
     command = [sys.executable, "-m", "aahcrawler.cli", "crawl", "icd.yaml"]
     subprocess.run(command, cwd=folder, stderr=subprocess.DEVNULL, check=True)
@@ -141,7 +140,7 @@ class _Page(BaseHTTPRequestHandler):
         super().__init__(*arguments)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
-        """Answer after a pause: the front page leads to all others."""
+        """Respond after a pause: the front page links to all others."""
         share, number = self._pages.share(self.path), self._pages.number
         time.sleep(self._pages.pause * share)
         etag = f'"{self.path}"'
@@ -162,7 +161,7 @@ class _Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager

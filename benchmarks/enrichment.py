@@ -46,7 +46,7 @@ SIZE = (480, 320)
 
 @dataclass(frozen=True, slots=True)
 class PlantedPicture:
-    """A picture with the number of the one that it shows, and what its file says, as annotations are to say it."""
+    """A picture, the number of the scene that it shows, and what its file says, as annotations should say it."""
 
     medium: Medium
     shows: int
@@ -54,7 +54,7 @@ class PlantedPicture:
 
 
 def pictures(seed: int, number: int) -> Iterator[PlantedPicture]:
-    """Yield pictures of so many scenes, each once or up to four times; the same for the same seed."""
+    """Yield pictures of so many scenes, each scene one to four times; the same seed yields the same."""
     rng = Random(f"pictures-{seed}")
     for scene in range(number):
         drawn = _scene(rng)
@@ -65,7 +65,7 @@ def pictures(seed: int, number: int) -> Iterator[PlantedPicture]:
 
 
 def _scene(rng: Random) -> Image.Image:
-    """Return something like a photograph: soft shapes on a ground that grows lighter."""
+    """Return something like a photograph: soft shapes on a background that grows lighter."""
     dark, light = sorted((rng.randrange(256), rng.randrange(256)))
     picture = (
         Image.linear_gradient("L").resize(SIZE).point([dark + (light - dark) * each // 255 for each in range(256)])
@@ -81,7 +81,7 @@ def _scene(rng: Random) -> Image.Image:
 
 
 def _changed(picture: Image.Image, rng: Random) -> Image.Image:
-    """Return the picture as another site shows it: smaller or larger, brighter, or with a little cut off."""
+    """Return the picture as another site may show it: smaller, larger, brighter, or cropped a little."""
     scale = rng.uniform(0.3, 1.6)
     changed = picture.resize((int(SIZE[0] * scale), int(SIZE[1] * scale)))
     if rng.random() < 0.3:
@@ -118,12 +118,12 @@ def _saved(picture: Image.Image, rng: Random) -> tuple[bytes, dict[str, str]]:
 _ALL = "all"
 _TIMEOUT = 3600
 _DOCUMENTS_FOR_SCENE = 8
-"""The documents of a world for which there is one scene of pictures: these take longer to make than to read."""
+"""The number of documents of a world for each scene, since pictures take longer to generate than to read."""
 
 
 @dataclass
 class Count:
-    """The number of correct results, of all results, and of planted ones."""
+    """The numbers of correct results, of all results, and of planted annotations."""
 
     right: int = 0
     found: int = 0
@@ -146,7 +146,7 @@ class Count:
 
 
 Counts = Mapping[str, Count]
-"""By language, and of all of them."""
+"""Counts for each language, and for all together."""
 Scorer = Callable[[World, Sequence[Annotation]], Counts]
 
 
@@ -165,7 +165,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PictureStep:
-    """Pictures instead of texts: each is annotated, and then those that look alike are."""
+    """A step on pictures instead of texts: each is annotated, and then similar ones are grouped."""
 
     scorer: Callable[[Sequence[PlantedPicture], Sequence[Annotation]], Count]
 
@@ -189,7 +189,7 @@ def opinions(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def dates(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score events by their sentences and dates; also where a text has words of which nothing else is known."""
+    """Score events by their sentences and dates, also those in text about which nothing else is known."""
     bare = World(within.objects, within.planted, {})
     return _matched(
         bare, annotations, frozenset({Kind.EVENT}), lambda found, meant: dict(found.values)["when"] == meant.when
@@ -197,10 +197,9 @@ def dates(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def same(*kinds: Kind) -> Scorer:
-    """Score by pairs of planted annotations of these kinds that mean the same, compared by the IRIs of annotations.
+    """Score pairs of planted annotations of some kinds that mean the same, by the IRIs of the annotations found.
 
-    An annotation that was not found is a group of its own. One that is planted without a place is matched by its
-    object.
+    A planted annotation that was not found is a group of its own. One without a place is found by its object.
     """
 
     def scored(within: World, annotations: Sequence[Annotation]) -> Counts:
@@ -242,13 +241,13 @@ def topics(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def related(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score pairs of objects that are said to be about the same: right where both are of the same planted topic."""
+    """Score pairs of objects that are said to be about the same: correct if both have the same planted topic."""
     meant = [replace(each, kind=Kind.RELATED) for each in within.planted if each.kind == Kind.TOPIC]
     return same(Kind.RELATED)(replace(within, planted=tuple(meant)), annotations)
 
 
 def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score who answers whom: the author who is answered is the label of the annotation or one of its values."""
+    """Score who answers whom: the answered author is the label of the annotation or one of its values."""
     language = {each.object: each.language for each in within.objects}
     planted = {(each.object, each.meant) for each in within.planted if each.kind == Kind.CONVERSATION}
     counts: dict[str, Count] = defaultdict(Count)
@@ -263,7 +262,7 @@ def answers(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def sentence_places(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score sentences by where they begin and end, to the character."""
+    """Score sentences by the exact characters at which they begin and end."""
     places: dict[str, set[tuple[int, int]]] = defaultdict(set)
     for each in within.planted:
         if each.kind == Kind.SENTENCES:
@@ -279,7 +278,7 @@ def sentence_places(within: World, annotations: Sequence[Annotation]) -> Counts:
 
 
 def properties(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
-    """Score what was written into pictures, each property by itself; others of these names count as found."""
+    """Score the properties in the files of pictures one by one; further ones of the same names count as results."""
     told = {each.object: dict(each.values) for each in annotations if each.annotator == Media.name}
     count = Count()
     for each in planted:
@@ -291,7 +290,7 @@ def properties(planted: Sequence[PlantedPicture], annotations: Sequence[Annotati
 
 
 def look_alikes(planted: Sequence[PlantedPicture], annotations: Sequence[Annotation]) -> Count:
-    """Score pairs of pictures that show the same."""
+    """Score pairs of pictures that show the same scene."""
     groups = {each.object: each.iri for each in annotations if each.iri}
     meant: dict[str, list[int]] = defaultdict(list)
     called: dict[str, list[int]] = defaultdict(list)
@@ -306,17 +305,17 @@ NAMES = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE})
 
 
 def named(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score names by their places alone, whatever they are said to be the names of."""
+    """Score names by their places alone, whatever their kinds."""
     return _matched(within, annotations, NAMES | {Kind.NAME}, lambda _found, _meant: True)
 
 
 def joined(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score which names mean the same, the later annotation of a place before the one that it replaces."""
+    """Score which names mean the same; of several annotations at a place, the last one counts."""
     return same(*NAMES, Kind.NAME)(within, annotations[::-1])
 
 
 def of_crawl(within: World, annotations: Sequence[Annotation]) -> Counts:
-    """Score names by their places and kinds as they are shown: what is said anew of a name is what counts."""
+    """Score names by places and kinds as they are shown: of several annotations of a name, the last one counts."""
     replaced = {dict(each.values).get(REFINES) for each in annotations}
     return mentions(*NAMES)(within, [each for each in annotations if annotation_iri(each) not in replaced])
 
@@ -347,7 +346,7 @@ STEPS: dict[str, Step | PictureStep] = {
     "media": PictureStep(properties),
     "look-alikes": PictureStep(look_alikes),
 }
-"""The steps by name; another one is one line more."""
+"""The steps by name."""
 
 
 def _matched(
@@ -356,7 +355,7 @@ def _matched(
     kinds: frozenset[Kind],
     agree: Callable[[Annotation, Planted], bool],
 ) -> Counts:
-    """Count annotations that stand where something was planted and agree with it, each with one of its own."""
+    """Count annotations at the place of a planted one that agree with it; each planted one counts once."""
     by_object = _by_object(annotations, kinds)
     planted: dict[str, list[Planted]] = defaultdict(list)
     for each in within.planted:
@@ -423,7 +422,7 @@ def _planted(within: World, kinds: frozenset[Kind]) -> Iterator[Annotation]:
 
 
 def _measure_pictures(step: PictureStep, seed: int, number: int) -> dict[str, object]:
-    """Read pictures in this process; the time of handing them to another one is not measured."""
+    """Measure a step on pictures in this process, without the time of passing them to another one."""
     planted = list(pictures(seed, number // _DOCUMENTS_FOR_SCENE))
     media, alike = Media(describe), LookAlikes()
     began = time.process_time()
@@ -439,7 +438,7 @@ def _measure_pictures(step: PictureStep, seed: int, number: int) -> dict[str, ob
 
 
 def _measure(step: Step, seed: int, documents: int, *, kept_aside: bool) -> dict[str, object]:
-    """Run a step over a world in this process; return its counts by language and its documents and seconds."""
+    """Measure a step on a world in this process; return counts by language, documents and seconds."""
     within = world(seed, documents, kept_aside=kept_aside)
     annotators, collection = list(step.annotators()), list(step.collection())
     found: list[Annotation] = []
@@ -486,7 +485,7 @@ def _rows(name: str, seeds: Sequence[int], documents: int, *, building: bool) ->
 
 
 def main() -> None:
-    """Measure the steps that are asked for."""
+    """Measure the requested steps."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--step", action="append", choices=sorted(STEPS))

@@ -50,7 +50,7 @@ _SYLLABLES: Final = ("ba", "der", "fo", "gan", "hil", "jo", "ke", "lun", "mar", 
 
 
 def posts(number: int) -> Iterator[ObjectText]:
-    """Yield so many posts, articles and comments: those of one thread one after the other."""
+    """Yield so many posts, articles and comments; those of one thread follow one another."""
     left, seed = number, 0
     while left > 0:
         seed += 1
@@ -67,7 +67,7 @@ def _on_a_board_of_its_own(given: ObjectText, seed: int, text: str) -> ObjectTex
 
 
 def _remark(rng: Random) -> str:
-    """Return a sentence with a name: few of the names are in most sentences, and most of them in few (Zipf)."""
+    """Return a sentence with a name: a few names are in most sentences, most names in few (Zipf)."""
     number = int(_NAMES ** rng.random())
     first, last = (_word(number * factor + 7).title() for factor in (31, 101))
     return f"It was {first} {last} who wrote of {_word(int(_NAMES ** rng.random()))} here."
@@ -82,7 +82,7 @@ def _word(number: int) -> str:
 
 
 def write_crawl(crawl: Path, given: Iterable[ObjectText]) -> int:
-    """Write a crawl's folder with the captures of some objects, those of one page in a row; return their number."""
+    """Write a crawl's folder with captures of objects, those of one page in succession; return their number."""
     crawl.mkdir(parents=True)
     icd = Icd.parse(b"id: scale\ncontact: archive@example.org\nseeds: [http://board.test/]\n")
     (crawl / DEFINITION).write_text(json.dumps(icd.meaning()), "utf-8")
@@ -102,12 +102,12 @@ def _object(given: ObjectText) -> WebObject:
 
 
 def without_models(setting: Setting) -> EntityAnnotator:
-    """Return the annotator of names as it is where no model is installed."""
+    """Return the annotator of names as it works if no model is installed."""
     return EntityAnnotator(setting.icd.topic.entities, {})
 
 
 def enriching_steps(*, models: bool) -> Sequence[EnrichmentStep]:
-    """Return all steps, with the models that are installed or without any."""
+    """Return all steps, with the installed models or without any."""
     plain = EnrichmentStep("entities", f"{__name__}:without_models")
     return [plain if step.name == "entities" and not models else step for step in chosen_steps(())]
 
@@ -130,7 +130,7 @@ def _command(crawl: Path, processes: int, *, models: bool) -> list[str]:
 
 
 def size_rows(folder: Path, number: int, processes: int, *, models: bool) -> Iterator[Row]:
-    """Enrich so many posts, and yield a row for each step and one for all."""
+    """Enrich so many posts; yield a row for each step and one for all."""
     crawl = folder / f"models-{models}"
     captures = write_crawl(crawl, posts(number))
     done = run(_command(crawl, processes, models=models), os.environ, _TIMEOUT)
@@ -153,7 +153,7 @@ def _mib(folder: Path) -> float:
 
 
 def kill_row(folder: Path, number: int, kills: int, processes: int, seed: int = 1) -> Row:
-    """Enrich a crawl that is killed so often at moments drawn by lot, and compare it with one that is not."""
+    """Enrich a crawl, killed at so many random moments; compare the result with that of an undisturbed run."""
     killed, whole = folder / "killed", folder / "whole"
     for crawl in (killed, whole):
         write_crawl(crawl, posts(number))
@@ -179,7 +179,7 @@ def kill_row(folder: Path, number: int, kills: int, processes: int, seed: int = 
 
 
 def counting_graphs(crawl: Path) -> dict[str, str]:
-    """Return digests of the graphs of annotations that count, by name, without the times at which they were made."""
+    """Return digests of the graphs of annotations in force, by name, without the times of annotation."""
     found: dict[str, str] = {}
     with AnnotationIndex(crawl) as index:
         index.catch_up()
@@ -196,7 +196,7 @@ def counting_graphs(crawl: Path) -> dict[str, str]:
 
 
 def index_digest(crawl: Path) -> str:
-    """Return a digest of what the index of a crawl's annotations has."""
+    """Return a digest of the content of the index of a crawl's annotations."""
     digest = hashlib.sha256()
     with AnnotationIndex(crawl) as index:
         index.catch_up()
@@ -211,7 +211,7 @@ def index_digest(crawl: Path) -> str:
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the requested measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--posts", type=int, default=100_000)

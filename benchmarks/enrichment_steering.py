@@ -48,7 +48,7 @@ _PLAIN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: whether it is wanted, and has a known word; its title, its text, and the pages that it links to."""
+    """A page: whether it is wanted, whether it has a known word, its title, its text, and the pages it links to."""
 
     url: str
     is_wanted: bool
@@ -59,7 +59,7 @@ class Page:
 
 
 def world(kind: str, seed: int) -> Sequence[Page]:
-    """Return the pages of a world; the subject that is wanted is the first."""
+    """Return the pages of a world; the first subject is the wanted one."""
     rng = Random(f"{kind}-{seed}")
     names = rng.sample([first + last for first in _BEGINNINGS for last in _ENDINGS], 5 * _SUBJECTS)
     subjects = [rng.randrange(_SUBJECTS) for _ in range(_PAGES)]
@@ -86,7 +86,7 @@ def _page(number: int, subject: int, alike: Sequence[int], names: Sequence[str],
 
 
 def harvest(pages: Sequence[Page], *, steered: bool) -> float:
-    """Crawl as many pages as there are wanted ones, and return the share of wanted ones among them."""
+    """Crawl as many pages as are wanted; return the share of wanted pages among them."""
     wanted = [number for number, page in enumerate(pages) if page.is_wanted]
     waiting = dict.fromkeys(wanted[:3], 1.0)
     fetched: dict[int, None] = {}
@@ -115,7 +115,7 @@ def _steer(
     waiting: dict[int, float],
     risen: dict[str, float],
 ) -> None:
-    """Raise the scores of what waits and is named by the terms of relevant pages, as steering does."""
+    """Raise the scores of queued pages that the terms of relevant pages name, as steering does."""
     bounds = SteeringBounds()
     judged = [(pages[number].url, pages[number].is_known) for number in fetched]
     terms = distinctive_names(found, judged, ("word0x", "word0y"), bounds.terms)

@@ -1,9 +1,9 @@
-"""A world of web objects in which is known who, what and when is named, what is thought of it, and who answers whom.
+"""Generates web objects with planted names, events, opinions, topics and replies.
 
-Its sentences stand in ``enrichment_sentences.yaml``, written in several registers and languages by somebody who read
-no annotator's patterns and no lexicon. Between them stand sentences of Python's own documentation and of its "Zen",
-of which nothing is known. The lists of sentences are cut in two: annotators are built by the worlds of one half and
-measured by those of the other.
+The sentences are in ``enrichment_sentences.yaml``, written in several registers and languages by somebody who had read
+no annotator's patterns and no lexicon. Between them are sentences of Python's own documentation and of its "Zen", about
+which nothing is known. The sentences are divided in two: annotators are developed with worlds of one half and measured
+with worlds of the other.
 """
 
 import calendar
@@ -32,7 +32,7 @@ SHARES = {"en": 0.6, "de": 0.18, "fr": 0.14, "es": 0.08}
 """The share of the documents in each language."""
 
 _COPIES = 0.06
-"""The share of documents that are copied, with small changes, by another site."""
+"""The share of documents that another site copies with small changes."""
 _THREADS = 0.6
 """The share of documents that are posts of threads; the others are articles, some with comments."""
 _FIRST, _LAST = date(2012, 1, 1), date(2024, 12, 31)
@@ -40,12 +40,12 @@ _FIRST, _LAST = date(2012, 1, 1), date(2024, 12, 31)
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """What is known of an object: ``meant`` is the same wherever the same is meant, whatever it is called.
+    """An annotation that should be found: ``meant`` is equal wherever the same is meant, whatever it is called.
 
     It is the key of an entity, an event, a cluster or a topic; for opinions ``positive`` or ``negative``; for
-    conversations the author who is answered; for sentences the same for all. ``when`` of an event is a day, month or
-    year of ISO 8601, or an interval of two days. Offsets are those of the words of an entity, and of a sentence that
-    is planted as such, as an opinion or as an event.
+    conversations the answered author; for sentences always the same. ``when`` of an event is a day, month or year of
+    ISO 8601, or an interval of two days. Offsets are those of an entity's words, or those of the sentence of an
+    opinion, an event or a planted sentence.
     """
 
     object: str
@@ -58,7 +58,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Objects, what is known of them, and the stretches of their texts of which nothing is known."""
+    """Objects, their planted annotations, and the parts of their texts about which nothing is known."""
 
     objects: tuple[ObjectText, ...]
     planted: tuple[Planted, ...]
@@ -94,18 +94,18 @@ class _Event:
 
 @dataclass
 class _Text:
-    """A text that grows by sentences, and what is planted in it; offsets are of the text."""
+    """A text to which sentences are added, and what is planted in it, with offsets in the text."""
 
     words: str = ""
     planted: list[Planted] = field(default_factory=list)
     unknown: list[tuple[int, int]] = field(default_factory=list)
     named: set[str] = field(default_factory=set)
-    """Entities that were named by their full names."""
+    """Entities that occur by their full names."""
     begins: list[int] = field(default_factory=list)
-    """Where sentences begin."""
+    """The offsets at which sentences begin."""
 
     def begin(self, rng: Random) -> int:
-        """Separate the sentence that comes next from what there is; return where it begins."""
+        """Separate the next sentence from the text so far; return its offset."""
         if self.words:
             self.words += "\n\n" if rng.random() < 0.2 else " "
         self.begins.append(len(self.words))
@@ -113,7 +113,7 @@ class _Text:
 
     @property
     def sentences(self) -> Iterator[Planted]:
-        """The sentences, each without the white space behind it."""
+        """Yield the sentences, each without the white space behind it."""
         for begin, end in pairwise([*self.begins, len(self.words)]):
             yield Planted("", Kind.SENTENCES, "sentence", begin, begin + len(self.words[begin:end].rstrip()))
 
@@ -136,7 +136,7 @@ _SPLIT = ("positive", "negative", "neutral", "stories", "undated", "greetings", 
 
 
 class _Language:
-    """What texts of a language are made of, of one half."""
+    """The material of texts in one language, of one half."""
 
     def __init__(self, code: str, *, kept_aside: bool) -> None:
         known = _sentences()[code]
@@ -172,7 +172,7 @@ def _places(code: str, known: Mapping[str, Any]) -> Iterator[_Entity]:
 
 
 class _Making:
-    """A world in the making."""
+    """A world that is being generated."""
 
     def __init__(self, rng: Random, kept_aside: bool) -> None:
         self._rng = rng
@@ -183,7 +183,7 @@ class _Making:
         self.unknown: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
     def thread(self, code: str) -> None:
-        """Add a thread of posts; most of them answer an earlier one and say whom."""
+        """Add a thread of posts, most of which answer an earlier post and name its author."""
         rng, language = self._rng, self._languages[code]
         topic = rng.choice(list(language.topics))
         number = len(self.objects)
@@ -203,7 +203,7 @@ class _Making:
             self._add(text, f"{thread}#p{post}", "post", code, topic, day, author=author, part_of=thread, site=site)
 
     def article(self, code: str) -> None:
-        """Add an article, and now and then comments on it."""
+        """Add an article, sometimes with comments."""
         rng, language = self._rng, self._languages[code]
         topic = rng.choice(list(language.topics))
         number = len(self.objects)
@@ -223,7 +223,7 @@ class _Making:
             self.planted.append(Planted(iri, Kind.CONVERSATION, author))
 
     def copies(self) -> None:
-        """Copy some of the objects to another site, with a sentence more."""
+        """Copy some of the objects to another site, with one more sentence."""
         rng = self._rng
         known = defaultdict(list)
         for each in self.planted:
@@ -263,7 +263,7 @@ class _Making:
         self.unknown[iri] += text.unknown
 
     def _dateless(self, day: date) -> bool:
-        """Return whether objects of a day do not tell it: some software shows the month alone, or nothing."""
+        """Return whether objects of a day lack their date, as some software shows the month alone, or nothing."""
         return day.toordinal() % 9 == 0
 
     def _fill(self, text: _Text, language: _Language, topic: str, day: date, length: int) -> None:
@@ -301,7 +301,7 @@ class _Making:
         self, text: _Text, language: _Language, sentence: str, slots: Mapping[str, Sequence[str]] | None = None,
         when: str = "",
     ) -> tuple[int, int]:  # fmt: skip
-        """Add a sentence with its slots filled; return where it stands."""
+        """Add a sentence with its slots filled; return its offsets."""
         rng = self._rng
         begin = text.begin(rng)
         left = {name: list(keys) for name, keys in (slots or {}).items()}
@@ -328,7 +328,7 @@ class _Making:
         text.words += name
 
     def _tell(self, text: _Text, language: _Language, day: date) -> None:
-        """Add a sentence on an event: one that was told before, where one is at hand, else a new one."""
+        """Add a sentence on an event: an earlier event if there is one, else a new one."""
         rng = self._rng
         told = [event for code, event in self._events if code == language.code and event.first < day]
         if told and rng.random() < 0.5:
@@ -375,9 +375,9 @@ def _nicknames(language: _Language) -> list[str]:
 
 
 def _written(event: _Event, code: str, day: date, rng: Random, *, is_known: bool) -> tuple[str, str]:
-    """Return the words for an event's date in an object of a day, and what they say; nothing if that cannot be told.
+    """Return the words for an event's date in an object of a day, and the date in ISO 8601.
 
-    It cannot where they count from a day of publication that is not known, or name no year.
+    The date is empty if it cannot be known: the words name no year, or are relative to an unknown day of publication.
     """
     first = event.first
     forms: Mapping[str, Sequence[str]] = _sentences()[code]["dates"]

@@ -1,4 +1,4 @@
-"""A server on loopback that remembers the bytes of each request and of its answer, and what it may answer."""
+"""A server on loopback that records the exact bytes of each request and its response."""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ Fields = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as it came: ``raw`` are its bytes, ``body`` is without transfer coding."""
+    """A request as received: ``raw`` are its bytes, ``body`` is without transfer coding."""
 
     method: str
     target: str
@@ -44,12 +44,12 @@ class Request:
         return {name: value for name, _, value in pairs}
 
     def field(self, name: str) -> str:
-        """Return the first value of a header field, empty where there is none."""
+        """Return the first value of a header field, empty if there is none."""
         return next((value for each, value in self.fields if each.lower() == name.lower()), "")
 
 
 class Framing(StrEnum):
-    """How an answer tells where it ends."""
+    """How the end of a response is marked."""
 
     LENGTH = "by its length"
     CHUNKED = "by chunks"
@@ -58,7 +58,7 @@ class Framing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer. Its body goes out piece by piece, with a pause in seconds before each piece but the first."""
+    """A response. The pieces of its body are sent with a pause in seconds before each piece but the first."""
 
     pieces: tuple[bytes, ...] = ()
     status: int = 200
@@ -85,7 +85,7 @@ class Reply:
         return "\r\n".join((*lines, "", "")).encode("latin-1")
 
     def framed(self) -> Iterable[bytes]:
-        """Yield the body as it passes the connection."""
+        """Yield the body as it is sent over the connection."""
         if self.framing is not Framing.CHUNKED:
             yield from self.pieces
             return
@@ -95,13 +95,13 @@ class Reply:
 
 
 def reply(body: str | bytes, media_type: str, *fields: tuple[str, str], status: int = 200) -> Reply:
-    """Return an answer with a length."""
+    """Return a response with a Content-Length."""
     content = body.encode() if isinstance(body, str) else body
     return Reply((content,), status, (("Content-Type", media_type), *fields))
 
 
 def page(body: str, *, status: int = 200) -> Reply:
-    """Return a page as servers send those that they make: in chunks, with their own spelling of fields."""
+    """Return a page as servers send generated pages: in chunks, with field names spelled in their own way."""
     content = body.encode()
     middle = len(content) // 2
     fields = (("Server", "made-up/1.0"), ("content-type", HTML), ("X-Frame-Options", "SAMEORIGIN"))
@@ -109,12 +109,12 @@ def page(body: str, *, status: int = 200) -> Reply:
 
 
 def data(content: object, *, status: int = 200) -> Reply:
-    """Return JSON, without compression."""
+    """Return a JSON response without compression."""
     return reply(json.dumps(content), JSON, ("Cache-Control", "no-store"), status=status)
 
 
 def compressed(answer: Reply, request: Request) -> Reply:
-    """Return an answer in the best coding that the request accepts: Brotli, gzip, or as it is."""
+    """Return a response in the best coding that the request accepts: Brotli, gzip, or none."""
     accepted = request.field("Accept-Encoding")
     if "br" in re.split(r"[,; ]+", accepted):
         return _coded(answer, "br", brotli.compress(answer.body, quality=4))
@@ -129,12 +129,12 @@ def _coded(answer: Reply, coding: str, body: bytes) -> Reply:
 
 
 def not_found() -> Reply:
-    """Return the answer for what is not there."""
+    """Return a response with status 404."""
     return page("<!doctype html><title>Not found</title><h1>Not found</h1><p>There is nothing here.</p>", status=404)
 
 
 def attached(request: Request) -> Reply | None:
-    """Return a file that somebody attached to what was written, None where none is asked for."""
+    """Return the attached file that is requested, None if none is."""
     if not request.path.startswith("/files/"):
         return None
     return reply(f"The content of {request.path}.\n", "text/plain; charset=utf-8")
@@ -148,7 +148,7 @@ Answering = Callable[[Request], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request with its URL and its bytes, and the bytes that were sent for it: ``whole`` if the answer ended."""
+    """A request with its URL and bytes, and the bytes of the response; ``whole`` if all of that was sent."""
 
     url: str
     request: Request
@@ -157,7 +157,7 @@ class Sent:
 
 
 class ExactServer:
-    """Answers requests by `answering`, which may be replaced at any time; ``log`` has what passed, in order."""
+    """Responds to requests by ``answering``, which may be replaced at any time; ``log`` has the exchanges in order."""
 
     def __init__(self) -> None:
         """Bind a free port."""
@@ -188,7 +188,7 @@ class ExactServer:
                     connection.shutdown(socket.SHUT_RDWR)
 
     def taken(self) -> Sequence[Sent]:
-        """Return what passed since this was asked last."""
+        """Return the exchanges since the last call."""
         with self._lock:
             log, self.log = self.log, []
         return log
@@ -218,7 +218,7 @@ class ExactServer:
             connection.close()
 
     def _answer(self, connection: socket.socket, request: Request) -> bool:
-        """Answer a request; return whether another one may follow on the connection."""
+        """Respond to a request; return whether another one may follow on the connection."""
         answer = self.answering(request)
         sent = [answer.head()]
         whole = False
@@ -249,7 +249,7 @@ class _Reader:
         self._connection, self._left = connection, b""
 
     def request(self) -> Request | None:
-        """Return the next request, None where the connection has ended."""
+        """Return the next request, None if the connection has ended."""
         head = self._until(b"\r\n\r\n")
         if not head:
             return None

@@ -1,4 +1,4 @@
-"""A site that knows who asked, a crawl of it by two workers, and all that can be done to what they run on."""
+"""A site that records its requests, a crawl of it by two workers, and faults of what they run on."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ from online_analysis.icd import Icd
 
 
 class Cable:
-    """Connects one unix socket to another, until it is cut. Everything runs in one event loop."""
+    """Connects one unix socket to another, and can be cut. Everything runs in one event loop."""
 
     def __init__(self, here: Path, there: Path) -> None:
         self._here = here
@@ -42,17 +42,17 @@ class Cable:
         self._writers: set[asyncio.StreamWriter] = set()
 
     async def serve(self) -> None:
-        """Listen at this end."""
+        """Listen at the near end."""
         await asyncio.start_unix_server(self._connected, self._here)
 
     def cut(self) -> None:
-        """End all connections, whatever is on its way; new ones are not answered until ``mend``."""
+        """End all connections, whatever is under way; new ones are refused until ``mend``."""
         self._is_cut = True
         for writer in self._writers:
             writer.transport.abort()
 
     def mend(self) -> None:
-        """Pass on again."""
+        """Forward connections again."""
         self._is_cut = False
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -80,7 +80,7 @@ class Cable:
 
 ANSWER_SECONDS = 0.03
 CLOCK_SLACK = 0.02
-"""Seconds by which two machines' clocks and schedulers may differ over a delay."""
+"""The most seconds by which clocks and schedulers of two processes may differ over a delay."""
 
 _DATA, _ICON = "/data/", "/favicon.ico"
 SCRIPTED = b"""<!doctype html><html lang=en><title>Storm</title><body><div id=app></div><script>
@@ -95,14 +95,14 @@ fetch("/data/" + (location.pathname.slice(1) || "0")).then(answer => answer.json
 
 
 class Cut(StrEnum):
-    """Where an answer breaks off as its connection is closed."""
+    """Where a response breaks off because its connection is closed."""
 
     BEFORE = "before the answer"
     HEAD = "in the head"
     BODY = "in the body"
 
     def of(self, head: bytes, body: bytes) -> bytes:
-        """Return the part of an answer that is sent."""
+        """Return the part of a response that is sent."""
         if self is Cut.BEFORE:
             return b""
         return head + body[: len(body) // 2] if self is Cut.BODY and body else head[: len(head) // 2]
@@ -110,9 +110,9 @@ class Cut(StrEnum):
 
 @dataclass(slots=True)
 class Request:
-    """A request, and when it began and ended, in monotonic seconds; ``end`` is infinite until it has ended.
+    """A request with its beginning and end in monotonic seconds; ``end`` is infinite until then.
 
-    It ends when its answer has been sent, or its connection is gone. ``cut`` is where its answer broke off.
+    It ends when its response has been sent, or its connection is gone. ``cut`` is where the response broke off.
     """
 
     url: str
@@ -135,7 +135,7 @@ class FaultSite:
     requests: list[Request] = field(default_factory=list)
     answer_seconds: float = ANSWER_SECONDS
     cuts: list[Cut] = field(default_factory=list)
-    """Where the answers to the next requests break off."""
+    """Where the responses to the next requests break off."""
     is_scripted: bool = False
 
     def urls(self) -> set[str]:
@@ -152,9 +152,9 @@ class FaultSite:
         return {"allow_private": ["127.0.0.0/8"], "resolve": resolve}
 
     def too_early(self, delay: float) -> int:
-        """Count requests to a domain, robots.txt too, sooner than ``delay`` after the end of the one before.
+        """Count requests to a domain, robots.txt included, sooner than ``delay`` after the end of the one before.
 
-        What a browser asks for belongs to the visit of its page; the delay is between visits.
+        Requests of a browser belong to the visit of its page; the delay is between visits.
         """
         found = 0
         for domain in range(self.domains):
@@ -202,13 +202,13 @@ class FaultSite:
             raise ConnectionResetError
 
     async def _pause(self, reader: asyncio.StreamReader) -> None:
-        """Take the time of an answer; raise ``ConnectionResetError`` where the client goes meanwhile."""
+        """Wait for as long as a response takes; raise ``ConnectionResetError`` if the client leaves meanwhile."""
         with suppress(TimeoutError):
             await asyncio.wait_for(reader.read(1), self.answer_seconds)
             raise ConnectionResetError
 
     def _message(self, host: str, path: str) -> tuple[bytes, bytes]:
-        """Return head and body of an answer; of every other page the body is chunked."""
+        """Return head and body of a response; the body of every other page is chunked."""
         is_data = path.startswith(_DATA)
         name = path.removeprefix(_DATA)
         name = name.strip("/").removesuffix(".html") or "0"
@@ -249,7 +249,7 @@ _FAULTS = struct.Struct("dii")
 
 
 class Machine:
-    """The clock and the disk as one process sees them; see ``interposer.c``. Without a compiler, the real ones."""
+    """The clock and the disk as one process sees them (``interposer.c``). Without a compiler, the real ones."""
 
     def __init__(self, path: Path, library: Path | None) -> None:
         self._path = path
@@ -259,7 +259,7 @@ class Machine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment to start the process with."""
+        """The environment in which to start the process."""
         return {"LD_PRELOAD": str(self._library), "FAULTS": str(self._path)} if self._library else {}
 
     def jump(self, seconds: float) -> None:
@@ -268,7 +268,7 @@ class Machine:
         self.disk()
 
     def disk(self, delay: float = 0.0, *, is_full: bool = False) -> None:
-        """Let the disk be as slow or as full from now on."""
+        """Make the disk slow or full from now on."""
         with self._path.open("r+b" if self._path.exists() else "wb") as file:
             file.write(_FAULTS.pack(self._offset, round(delay * 1000), is_full))
 
@@ -300,17 +300,17 @@ class Worker:
             self._process = subprocess.Popen(self._command, env=self._environment, stdout=output, stderr=output)
 
     def kill(self) -> None:
-        """End it without a chance to do anything about it."""
+        """Kill it with SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
     def stops(self) -> int:
-        """Return how often it stopped the crawl because it had to."""
+        """Return how often it had to stop the crawl."""
         return (self.folder / "output.txt").read_text("utf-8").count(": stopped: ")
 
     def archived(self) -> Iterator[str]:
-        """Yield the URL of each answer in its archive."""
+        """Yield the URL of each response in its archive."""
         for path in sorted((self.folder / CRAWL / ARCHIVE).glob(f"*.{WARC}")):
             with path.open("rb") as file:
                 for record in ArchiveIterator(file, parse_http=False):
@@ -319,7 +319,7 @@ class Worker:
 
 
 class FaultCrawl:
-    """A crawl of a made-up site that runs, by workers that share a server; ``delay`` is its politeness, in seconds."""
+    """A running crawl of a made-up site, by workers that share a server; ``delay`` is its politeness, in seconds."""
 
     def __init__(self, folder: Path, site: FaultSite, library: Path | None, delay: float) -> None:
         self.site = site
@@ -350,7 +350,7 @@ class FaultCrawl:
             os.kill(self.server.pid, number)
 
     def operator(self) -> Redis:
-        """Return a connection to the server, past the network."""
+        """Return a connection to the server that bypasses the network."""
         return Redis.from_url(self.server.url)
 
     def cut(self) -> None:
@@ -358,12 +358,12 @@ class FaultCrawl:
         self._loop.call_soon_threadsafe(self.cable.cut)
 
     def mend(self) -> None:
-        """Mend it."""
+        """Mend the network between workers and server."""
         self._loop.call_soon_threadsafe(self.cable.mend)
 
     @contextmanager
     def frontier(self) -> Iterator[RedisFrontier]:
-        """Lend the crawl's frontier, past the network."""
+        """Lend the crawl's frontier, bypassing the network."""
         icd = Icd.load(self._definition)
         with (
             self._server_url() as url,
@@ -372,7 +372,7 @@ class FaultCrawl:
             yield it
 
     def archived(self) -> Counter[str]:
-        """Count the answers of both archives by URL."""
+        """Count the responses in both archives by URL."""
         return Counter(url for worker in self.workers for url in worker.archived())
 
     def states(self) -> Mapping[str, State | None]:
@@ -381,7 +381,7 @@ class FaultCrawl:
             return {url: frontier.state(url) for url in self.site.urls()}
 
     def stuck(self) -> int:
-        """Count queues that hold URLs which are queued or leased."""
+        """Count queues that hold queued or leased URLs."""
         with self.frontier() as frontier:
             counts = frontier.queue_counts().values()
         return sum(1 for each in counts if each.pages_queued + each.pages_leased + each.requisites_queued)
@@ -393,7 +393,7 @@ class FaultCrawl:
 
     @contextmanager
     def running(self, workers: int) -> Iterator["FaultCrawl"]:
-        """Run it until the block ends; workers that still run are killed then."""
+        """Run the crawl until the block ends; then kill workers that still run."""
         thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         thread.start()
         try:
@@ -431,7 +431,7 @@ class FaultCrawl:
         yield self.server.url
 
     def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Wait for a condition; False when it does not hold in time."""
+        """Wait for a condition; return False if it does not hold in time."""
         deadline = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > deadline:
@@ -481,7 +481,7 @@ def _is_chromium(process: int) -> bool:
 
 @contextmanager
 def _environment(more: Mapping[str, str]) -> Iterator[None]:
-    """Add to this process's environment, which its children inherit, while the block runs."""
+    """Add variables to the environment of this process, which its children inherit, while the block runs."""
     before = dict(os.environ)
     os.environ.update(more)
     try:
@@ -492,7 +492,7 @@ def _environment(more: Mapping[str, str]) -> Iterator[None]:
 
 
 def interposer(folder: Path) -> Path | None:
-    """Compile the library that lies to processes about clocks and disks; None where there is no C compiler."""
+    """Compile the library that gives processes false clocks and disks; None if there is no C compiler."""
     library = folder / "interposer.so"
     command = ["cc", "-O2", "-shared", "-fPIC", "-o", str(library), str(SOURCE), "-ldl"]
     try:

@@ -62,9 +62,9 @@ PAGES_A_ROUND, PAGES_A_LONG_ROUND = 40, 12
 """Pages for each round, so that the crawl outlasts them; fewer where the delay is long."""
 MIN_PAGES = 300
 STANDSTILL = 90.0
-"""Seconds without a request after which a crawl stands still; leases run for half a minute."""
+"""A crawl that has sent no request for this many seconds stands still; leases run for half a minute."""
 SETTLING = 2.0
-"""Seconds after an answer within which a page may not have been finished yet."""
+"""A page may not be finished for at most this many seconds after its response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ def killed_in_flight(crawl: FaultCrawl, chance: Random) -> None:
 
 
 def browser_killed(crawl: FaultCrawl, chance: Random) -> None:
-    """Kill the browser of a worker, once there is one."""
+    """Kill the browser of a worker once one runs."""
     _kill_browsing(crawl, chance, of_pages=False)
 
 
 def page_killed(crawl: FaultCrawl, chance: Random) -> None:
-    """Kill a process of pages of a worker's browser, once there is one."""
+    """Kill a page's process of a worker's browser once one runs."""
     _kill_browsing(crawl, chance, of_pages=True)
 
 
@@ -138,7 +138,7 @@ def _kill_browsing(crawl: FaultCrawl, chance: Random, *, of_pages: bool) -> None
 
 
 def connections_dropped(crawl: FaultCrawl, chance: Random) -> None:
-    """Close connections in place of an answer, or within it."""
+    """Close connections instead of responding, or within a response."""
     crawl.site.cuts = chance.choices(list(Cut), k=chance.randint(1, 3))
     crawl.until(lambda: crawl.is_over or not crawl.site.cuts, 40)
 
@@ -204,15 +204,15 @@ BROWSER_FAULTS: dict[str, Fault] = {
     "page killed": page_killed,
 }
 LOOKING = 60.0
-"""Seconds after its answer within which a page may still be looked at in a browser."""
+"""A page may be visited in a browser for at most this many seconds after its response."""
 DELAYS = {"killed in flight": 4.0, "crawl killed": 4.0, "connections dropped": 1.5}
-"""Seconds of delay that are longer than a start takes, or than the pause before a retry; of other faults ``DELAY``."""
+"""Delays in seconds that exceed a start, or the pause before a retry; for all other faults, ``DELAY`` holds."""
 ALONE = "crawl killed"
 INTERPOSED = {"clock jump", "slow disk", "disk full"}
 
 
 def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list[Struck]:
-    """Let a fault happen again and again while the crawl runs, each time after it went on from the one before."""
+    """Cause a fault repeatedly while the crawl runs, each time after the crawl has gone on from the one before."""
     struck: list[Struck] = []
     while len(struck) < rounds and not crawl.is_over:
         asked = len(crawl.site.requests)
@@ -225,7 +225,7 @@ def strike(crawl: FaultCrawl, fault: Fault, rounds: int, chance: Random) -> list
 
 
 def run(name: str, rounds: int, seed: int, folder: Path, library: Path | None, *, browser: bool = False) -> Row:
-    """Crawl with a kind of fault and return the outcome."""
+    """Crawl with one kind of fault; return the outcome."""
     if browser:
         site = FaultSite(DOMAINS, max(1, PAGES_A_LONG_ROUND * rounds // DOMAINS), is_scripted=True)
     else:
@@ -271,9 +271,9 @@ def _goes_on(crawl: FaultCrawl, asked: int) -> bool:
 def beyond_in_flight(
     requests: Sequence[Request], pages: set[str], struck: Sequence[Struck], settling: float = SETTLING
 ) -> int:
-    """Count requests for pages that were asked for before and were not under way when a fault struck.
+    """Count repeated requests for pages that were not under way when a fault struck.
 
-    A page is under way until ``settling`` seconds after its answer at most.
+    A page is under way until ``settling`` seconds after its response.
     """
     before: dict[str, Request] = {}
     found = 0
@@ -286,7 +286,7 @@ def beyond_in_flight(
 
 
 def main() -> None:
-    """Let every fault happen, and report."""
+    """Cause every kind of fault, and report."""
     parser = argparse.ArgumentParser(description="Let things go wrong in a crawl, and see that nothing does.")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--faults", nargs="+", choices=sorted({*FAULTS, *BROWSER_FAULTS}))

@@ -1,4 +1,4 @@
-"""A forum of any size made from a fixed seed: its pages look like phpBB's, ten posts a thread, about 25 kB each.
+"""A generated forum of any size: its pages are built like phpBB's, with ten posts a thread and about 25 kB each.
 
     python -m benchmarks.forum --threads N --hosts N
 
@@ -96,9 +96,9 @@ def _paragraphs() -> list[str]:
 
 @dataclass(frozen=True)
 class Forum:
-    """A board with the threads from ``first`` up to ``threads``, ``size`` to a forum; a forum begins at ``first``.
+    """A board with the threads numbered from ``first`` up to ``threads``, in forums of ``size`` threads each.
 
-    Every page is a pure function of its URL, and no two boards have a thread in common that share no number.
+    Every page is a pure function of its URL. Boards have threads in common only if they have numbers in common.
     """
 
     threads: int
@@ -215,7 +215,7 @@ class Forum:
 
 MODIFIED = "Wed, 01 Mar 2023 08:15:00 GMT"
 MAX_KEPT = 5000
-"""Pages that are held in memory; others are made whenever they are asked for."""
+"""The most pages that are held in memory; others are generated at each request."""
 
 
 class Boards(Pages):
@@ -227,7 +227,7 @@ class Boards(Pages):
         self._kept: dict[tuple[str, str], bytes | None] = {}
 
     def make(self) -> None:
-        """Make as many pages as are kept."""
+        """Generate the pages that are held in memory."""
         for host, board in self._boards.items():
             for address in board.addresses():
                 if len(self._kept) >= MAX_KEPT:
@@ -235,7 +235,7 @@ class Boards(Pages):
                 self._kept[host, f"/{address}"] = self._made(host, f"/{address}")
 
     def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
-        """Answer with the page at a path of a host, or that it has not been modified."""
+        """Return the response for a path of a host: its page, or 304."""
         tag = f'"{crc32(target.encode()):08x}"'
         validators = f"ETag: {tag}\r\nLast-Modified: {MODIFIED}\r\n"
         if fields.get("if-none-match") == tag:
@@ -254,7 +254,7 @@ class Boards(Pages):
 
 
 def boards(threads: int, hosts: int = 1) -> dict[str, Forum]:
-    """Return the board of each host, so many threads long; no two have a page in common.
+    """Return the board of each host, with so many threads; no two have a page in common.
 
     >>> [(host, board.pages) for host, board in boards(20, 2).items()]
     [('127.0.0.2', 22), ('127.0.0.3', 22)]

@@ -49,7 +49,7 @@ from benchmarks.results import Cell, Row, report
 BATCH = 100
 BALANCE = 10
 MEASURED = 50_000
-"""Operations that a rate is measured over, at most."""
+"""The most operations over which a rate is measured."""
 PAUSE = 0.1
 SIZES = (10_000, 100_000)
 PEER = ("scrapy-redis==0.9.1", "scrapy==2.19.0")
@@ -82,7 +82,7 @@ class Meter:
 
     @contextmanager
     def running(self, operations: int) -> Iterator[None]:
-        """Measure a stretch of operations; the server does nothing else meanwhile."""
+        """Measure operations, during which the server does nothing else."""
         before, cpu, started = _server_seconds(self.server), time.process_time(), time.perf_counter()
         yield
         self.wall += time.perf_counter() - started
@@ -96,12 +96,12 @@ class Meter:
 
 @dataclass
 class Clock:
-    """The machine's clock, which can be put forward."""
+    """The machine's clock, which can be advanced."""
 
     ahead: float = 0.0
 
     def __call__(self) -> float:
-        """Return seconds."""
+        """Return the seconds of the clock."""
         return time.time() + self.ahead
 
 
@@ -134,7 +134,7 @@ def _aahcrawler(urls: int) -> Row:
 
 
 def _offer(frontier: RedisFrontier, urls: int, client: Redis) -> tuple[Meter, list[str]]:
-    """Offer all URLs; return the measure of the last ones and some of the URLs."""
+    """Offer all URLs; return the cost of the last ones, and some of the URLs."""
     meter = Meter(client)
     known: list[str] = []
     chance = random.Random(1)
@@ -169,7 +169,7 @@ def _settings(balance: int) -> FrontierSettings:
 
 
 def _lease(frontier: RedisFrontier, urls: int, client: Redis) -> tuple[Meter, Meter]:
-    """Lease and finish URLs, by turns."""
+    """Lease and finish URLs in turn; return the cost of each."""
     leasing, finishing = Meter(client), Meter(client)
     while leasing.operations < urls:
         with leasing.running(0):

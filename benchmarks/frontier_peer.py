@@ -49,7 +49,7 @@ class LinkingPage:
 
 
 def pages(urls: int) -> Iterator[LinkingPage]:
-    """Yield pages that have so many links together; the same ones for the same number."""
+    """Yield pages with so many links in all; the same number yields the same pages."""
     chance = random.Random(urls)
     words = ["".join(chance.choices(_SYLLABLES, k=chance.randint(1, 3))) for _ in range(5000)]
     domains = [_domain(number, words, chance) for number in range(max(1, urls // PER_DOMAIN))]
@@ -65,7 +65,7 @@ def pages(urls: int) -> Iterator[LinkingPage]:
 
 
 _Domain = tuple[str, str, str]
-"""The name, the scheme and the form of all its URLs."""
+"""The name of a domain, the scheme, and the form of all its URLs."""
 
 
 def _domain(number: int, words: list[str], chance: random.Random) -> _Domain:
@@ -102,7 +102,7 @@ def requests(urls: int, spider: Any) -> Iterator[Any]:
 
 
 def fill(server: Any, queue: Any, seen: Any, source: Iterable[Any]) -> None:
-    """Bring in requests as the scheduler would, many in one pipeline."""
+    """Add requests as the scheduler would, but many in one pipeline."""
     pipeline = server.pipeline(transaction=False)
     for request in source:
         pipeline.sadd(seen.key, seen.request_fingerprint(request))
@@ -113,7 +113,7 @@ def fill(server: Any, queue: Any, seen: Any, source: Iterable[Any]) -> None:
 
 
 def timed(server: Any, operations: int, operation: Callable[[], object]) -> tuple[int, float]:
-    """Return the operations a second of a call, and the microseconds of processor time of each."""
+    """Return the rate of an operation per second, and the processor time of each in microseconds."""
     served, cpu, started = server_seconds(server), time.process_time(), time.perf_counter()
     operation()
     wall = time.perf_counter() - started
@@ -122,13 +122,13 @@ def timed(server: Any, operations: int, operation: Callable[[], object]) -> tupl
 
 
 def server_seconds(server: Any) -> float:
-    """Return the processor time that the server has taken."""
+    """Return the processor time that the server has used."""
     usage = server.info("cpu")
     return float(usage["used_cpu_user"]) + float(usage["used_cpu_sys"])
 
 
 def main(address: str, urls: int, measured: int, target: Path) -> None:
-    """Run it."""
+    """Run the measurement, and write its row to ``target``."""
     from redis import Redis  # noqa: PLC0415 - as above
     from scrapy import Spider  # noqa: PLC0415
     from scrapy_redis.dupefilter import RFPDupeFilter  # noqa: PLC0415

@@ -1,15 +1,15 @@
-"""Measures what imports keep of other programs' archives, whole and damaged, how fast, and how fast captures are found.
+"""Measures what imports keep of other programs' archives, intact and damaged, and how fast imports and look-ups are.
 
     python -m benchmarks.importing [--archives FOLDER] [--records N] [--captures N] --json FILE
 
-Nothing is read by the knowledge base here: records are copied and indexed.
+Records are only copied and indexed here, not read by the knowledge base.
 
 - ``records``, ``kept``, ``lost`` and ``told`` are as ``aah import`` counts them. ``beyond`` counts records of made-up
-  archives that no damage touches and that were not kept all the same: none may, except behind damage in one gzip
-  member. ``again`` counts records that a second import of the same file adds: none may.
+  archives that no damage touches but that were not kept: there must be none, except behind damage in one gzip member.
+  ``again`` counts records that a second import of the same file adds: there must be none.
 - ``seconds`` is the time of one import; ``cpu_seconds`` the processor time of the busier of its two processes: what it
   would take with a core for each.
-- For look-ups, ``records`` captures are in the index, and ``p50_ms`` and ``p95_ms`` are processor time of one.
+- For look-ups, ``records`` captures are in the index, and ``p50_ms`` and ``p95_ms`` are the processor time of one.
 """
 
 import argparse
@@ -40,12 +40,12 @@ from aahcrawler.replay.capture_lookup import CaptureLookup
 from benchmarks.results import Cell, Row, report
 
 _DAMAGED: Final = 24
-"""Records of an archive that is damaged, which is done at twice as many places for each kind of damage."""
+"""The number of records of a damaged archive; each kind of damage is done at twice as many places."""
 _KINDS: Final = ("bytes changed", "bytes cut out", "bytes put in", "cut off")
 _WORDS: Final = ("the", "river", "has", "risen", "by", "two", "metres", "since", "Monday", "dike", "holds", "storm")
 _LOOKS: Final = 2_000
 _SITE: Final = 50
-"""Pages of a site in the index of look-ups."""
+"""The number of pages of each site in the index of look-ups."""
 
 
 def main() -> None:
@@ -64,20 +64,20 @@ def main() -> None:
 
 
 def row(case: str, **cells: Cell) -> Row:
-    """Return a row; what it does not say is None."""
+    """Return a row in which missing cells are None."""
     names = ("records", "kept", "lost", "told", "beyond", "again", "seconds", "cpu_seconds", "p50_ms", "p95_ms")
     return {"case": case, **{name: cells.get(name) for name in names}}
 
 
 def imported(path: Path, root: Path, processes: int = 1) -> tuple[ImportCounts, list[ImportFault]]:
-    """Import a file; return what became of its records, and what was told."""
+    """Import a file; return the counts of its records, and the reported faults."""
     told: list[ImportFault] = []
     root.mkdir(exist_ok=True)
     return ArchiveImport(root, "trial", told.append, processes=processes).run((path,)), told
 
 
 def counted(case: str, path: Path, place: Path) -> Row:
-    """Return the row of a file, which is imported twice."""
+    """Import a file twice; return the row."""
     root = place / "trial"
     began = time.perf_counter()
     counts, told = imported(path, root)
@@ -96,7 +96,7 @@ def of_others(folder: Path | None, place: Path) -> Iterator[Row]:
 
 
 def of_programs(place: Path) -> Iterator[Row]:
-    """Yield rows of what warcio writes and, where it is there, what wget does."""
+    """Yield rows of archives that warcio writes and, if it is installed, wget."""
     path = place / "warcio.warc.gz"
     path.write_bytes(b"".join(made(200)))
     yield counted("written by warcio", path, place)
@@ -117,11 +117,11 @@ def of_programs(place: Path) -> Iterator[Row]:
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def made(count: int, seed: int = 1) -> Iterator[bytes]:
-    """Yield records as warcio writes them, each a gzip member of its own."""
+    """Yield records as warcio writes them, each in a gzip member of its own."""
     drawn = random.Random(seed)
     for number in range(count):
         file = BytesIO()
@@ -141,7 +141,7 @@ def _text(seed: int) -> str:
 
 
 def damaged(place: Path) -> Iterator[Row]:
-    """Yield a row for each way to pack records and each kind of damage, done at places all over the file."""
+    """Yield a row for each packing of records and each kind of damage, done at places throughout the file."""
     records = list(made(_DAMAGED, 2))
     texts = [gzip.decompress(each) for each in records]
     packed: tuple[tuple[str, Sequence[bytes], Callable[[bytes], bytes]], ...] = (
@@ -181,7 +181,7 @@ def _damaged(case: str, whole: bytes, ends: Sequence[int] | None, kind: str, pla
 
 
 def _with_damage(whole: bytes, kind: str, begin: int, size: int, drawn: random.Random) -> tuple[bytes, int]:
-    """Return a damaged text, and up to which byte the whole one is affected."""
+    """Return damaged bytes, and the offset up to which the intact ones are affected."""
     match kind:
         case "bytes changed":
             changed = bytes(each ^ 0x55 for each in whole[begin : begin + size])
@@ -195,7 +195,7 @@ def _with_damage(whole: bytes, kind: str, begin: int, size: int, drawn: random.R
 
 
 def timed(count: int, place: Path) -> Iterator[Row]:
-    """Yield rows of the import of many records by one process, and by two."""
+    """Yield rows of the import of many records by one process and by two."""
     path = place / "many.warc.gz"
     with path.open("wb") as file:
         file.writelines(made(count))
@@ -215,7 +215,7 @@ def timed(count: int, place: Path) -> Iterator[Row]:
 
 
 def _cpu() -> tuple[float, float]:
-    """Return the seconds that this process, and those that it has waited for, have spent."""
+    """Return the processor seconds of this process, and those of its ended children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     own, others = (each.ru_utime + each.ru_stime for each in used)
     return own, others

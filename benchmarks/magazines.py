@@ -1,6 +1,6 @@
-"""Two magazines, of which scripts make pages: all of ``gazette``, a tenth of ``mixed``, below ``stories/``.
+"""Two magazines whose pages are made by scripts: all pages of ``gazette``, a tenth of ``mixed``, below ``stories/``.
 
-The pages of the gazette are one empty shell: the data of ``/article/ID`` are ``/api/articles/ID.json``.
+The pages of the gazette are the same empty shell; the data of ``/article/ID`` are at ``/api/articles/ID.json``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from benchmarks.software.writing import Size, Writer
 
 @dataclass(frozen=True, slots=True)
 class Magazine:
-    """A site, and the articles that a reader sees there."""
+    """A site, and the articles that its readers see."""
 
     answering: Callable[[Request], Reply]
     articles: tuple[Described, ...]
@@ -72,14 +72,14 @@ FILES: Final = {
 
 
 class Gazette:
-    """Answers what the script asks for; ``below`` is a folder in which the pages lie, such as ``stories/``."""
+    """Responds to the pages' script; ``below`` is the folder of the pages, such as ``stories/``."""
 
     def __init__(self, articles: Sequence[Thread], below: str = "") -> None:
         self._articles = {thread.id: thread for thread in articles}
         self._below = below
 
     def answer(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Return the response to a request."""
         path = request.path
         if path == "/robots.txt":
             return reply("User-agent: *\nDisallow:\n", "text/plain")
@@ -106,7 +106,7 @@ class Gazette:
         return {"articles": shown, "pages": ceil(len(articles) / _PAGE)}
 
     def articles(self) -> Iterator[Described]:
-        """Yield what readers see."""
+        """Yield the articles that readers see."""
         return (_described(thread, f"/{self._below}article/{name}") for name, thread in self._articles.items())
 
 
@@ -129,7 +129,7 @@ _BELOW: Final = "stories/"
 
 
 class Mixed:
-    """Answers with pages that are made, and passes on what is asked of the stories."""
+    """Responds with static pages, and passes on requests for the stories."""
 
     def __init__(self, threads: Sequence[Thread]) -> None:
         made, told = threads[_STORIES:], threads[:_STORIES]
@@ -137,7 +137,7 @@ class Mixed:
         self._stories = Gazette(told, _BELOW)
 
     def answer(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Return the response to a request."""
         path = request.path
         if path.startswith((f"/{_BELOW}", "/api/")) or path in FILES or path == "/robots.txt":
             return self._stories.answer(request)
@@ -154,7 +154,7 @@ class Mixed:
         return _framed("News", f"<h1>News</h1><ul>{links}</ul>{older}")
 
     def articles(self) -> Iterator[Described]:
-        """Yield what readers see."""
+        """Yield the articles that readers see."""
         yield from (_described(thread, f"/news/{name}") for name, thread in self._made.items())
         yield from self._stories.articles()
 
@@ -188,4 +188,4 @@ MAGAZINES: Final = {
     "mixed": _opened(Mixed(Writer(15).content(10, _MIXED_SIZE).threads)),
     "gazette": _opened(Gazette(Writer(13).content(10, _SIZE).threads)),
 }
-"""The magazines by their names."""
+"""The magazines by name."""

@@ -47,7 +47,7 @@ _FOUND: Final = 10
 
 
 def vocabulary(random: Random, size: int) -> list[str]:
-    """Return so many made-up words of two to five syllables, all of them different."""
+    """Return so many distinct made-up words of two to five syllables."""
     syllables = [a + b + c for a in "bdfgklmnprstv" for b in "aeiou" for c in ("", "n", "r", "s", "l")]
     words: dict[str, None] = {}
     while len(words) < size:
@@ -90,7 +90,7 @@ def _misspelt(random: Random, word: str) -> str:
 
 
 def known_items(entries: Sequence[SearchEntry], seed: int = 2) -> dict[str, list[tuple[list[str], str, str]]]:
-    """Return queries by kind, each with its words, the value of its field, and the thing that it is to find."""
+    """Return queries by kind, each with its words, the value of its field, and the document to find."""
     random = Random(seed)
     having: Counter[str] = Counter()
     for entry in entries:
@@ -115,7 +115,7 @@ def known_items(entries: Sequence[SearchEntry], seed: int = 2) -> dict[str, list
 
 
 Ask = Callable[[str, Sequence[str], str], list[str]]
-"""Asks a kind of query, by its words and the value of its field, and returns the things found first."""
+"""Runs a query of a kind, with its words and the value of its field; returns the first documents found."""
 
 
 def _asked(folder: Path) -> Ask:
@@ -211,7 +211,7 @@ def _size(folder: Path) -> int:
 
 
 def measure(folder: Path) -> list[Row]:
-    """Return the rows of a folder that is indexed anew."""
+    """Index a folder anew; return its rows."""
     begun, cpu = time.perf_counter(), time.process_time()
     with SearchIndex(folder) as index:
         while not index.catch_up():
@@ -235,7 +235,7 @@ def measure(folder: Path) -> list[Row]:
 
 
 def main() -> None:
-    """Make or take documents, and measure."""
+    """Generate or read documents, and measure."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--objects", type=int)
     parser.add_argument("--warc", type=Path)

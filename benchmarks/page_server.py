@@ -1,7 +1,7 @@
-"""Serves pages of many loopback hosts from a process of its own, and counts requests.
+"""Serves pages on many loopback hosts from a process of its own, and counts requests.
 
-``/-/counts`` counts in JSON the requests and answers since its last call, ``/-/pages`` lists the pages since then. What
-is served is made elsewhere.
+``/-/counts`` returns the counts of requests and responses since its last call as JSON, ``/-/pages`` the pages requested
+since then. The pages are made by other modules.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ PAGES = "/-/pages"
 
 @dataclass
 class Counts:
-    """Requests, those answered with 304, and bytes sent, robots.txt among them; ``pages`` counts each page once."""
+    """Requests (robots.txt included), 304 responses, and bytes sent; ``pages`` counts each page once."""
 
     requests: int = 0
     not_modified: int = 0
@@ -37,18 +37,18 @@ class Pages(ABC):
 
     @abstractmethod
     def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
-        """Return the answer to a request with some header fields, their names in lower case."""
+        """Return the response to a request, given header fields with names in lower case."""
 
     def ask(self, host: str, target: str) -> None:
-        """Count a page."""
+        """Count a requested page."""
         self._asked[host, target] = None
 
     def asked(self) -> Sequence[str]:
-        """Return the addresses of pages, as ``host/path``, in the order in which they were asked for first."""
+        """Return the requested pages as ``host/path``, in the order of their first requests."""
         return [host + target for host, target in self._asked]
 
     def counted(self) -> Counts:
-        """Return the counts, and begin anew."""
+        """Return the counts, and reset them."""
         counts, self.counts = self.counts, Counts()
         counts.pages = len(self._asked)
         self._asked.clear()
@@ -56,7 +56,7 @@ class Pages(ABC):
 
 
 class Answering(asyncio.Protocol):
-    """One connection, which stays open; requests are answered one after the other."""
+    """One connection, kept open; responds to requests one after the other."""
 
     def __init__(self, host: str, pages: Pages) -> None:
         self._host = host
@@ -64,12 +64,12 @@ class Answering(asyncio.Protocol):
         self._pending = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the transport for answers."""
+        """Keep the transport for responses."""
         assert isinstance(transport, asyncio.WriteTransport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that is whole."""
+        """Respond to each request that is complete."""
         self._pending += data
         while (end := self._pending.find(b"\r\n\r\n")) >= 0:
             head, self._pending = self._pending[:end].decode("latin-1"), self._pending[end + 4 :]
@@ -90,25 +90,25 @@ class Answering(asyncio.Protocol):
 
 
 def message(status: str, body: bytes, media_type: str = "text/html; charset=utf-8", fields: str = "") -> bytes:
-    """Return an answer; further ``fields`` are whole lines."""
+    """Return the bytes of a response; further ``fields`` are whole lines."""
     head = f"HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n{fields}\r\n"
     return head.encode("latin-1", "replace") + body
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Sites that are being served, at the URLs of their front pages."""
+    """Sites that are served, with the URLs of their front pages."""
 
     url: str
     urls: tuple[str, ...]
 
     def counts(self) -> Counts:
-        """Return the requests and answers since the last call."""
+        """Return the counts of requests and responses since the last call."""
         with urlopen(self.url + COUNTS[1:]) as answer:
             return Counts(**json.load(answer))
 
     def pages(self) -> tuple[str, ...]:
-        """Return the URLs of the pages that were asked for since the last call of ``counts``."""
+        """Return the URLs of the pages requested since the last call of ``counts``."""
         port = self.url.rpartition(":")[2].strip("/")
         with urlopen(self.url + PAGES[1:]) as answer:
             addresses = (address.partition("/") for address in json.load(answer))
@@ -117,7 +117,7 @@ class Served:
 
 @contextmanager
 def started(module: str, arguments: Sequence[str], hosts: Sequence[str]) -> Iterator[Served]:
-    """Run a module that serves these hosts, and prints their port first, until the block ends."""
+    """Run, until the block ends, a module that serves these hosts and prints their port first."""
     with subprocess.Popen([sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -129,7 +129,7 @@ def started(module: str, arguments: Sequence[str], hosts: Sequence[str]) -> Iter
 
 
 async def serve(hosts: Sequence[str], pages: Pages) -> None:
-    """Serve until the process is ended; the port, the same for all hosts, is the first line of the output."""
+    """Serve until the process is ended; the first line of the output is the port, which all hosts share."""
     loop, port = asyncio.get_running_loop(), 0
     servers = []
     for host in hosts:

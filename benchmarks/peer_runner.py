@@ -19,7 +19,7 @@ from typing import Any
 Found = Mapping[str, Sequence[str]]
 """Texts by field, in document order."""
 Finder = Callable[[str, str], Iterator[Found]]
-"""Takes the URL and the markup of a page and yields the text that each action finds there."""
+"""Takes the URL and the markup of a page, and yields the text that each action finds there."""
 
 
 class Scrapling:
@@ -96,7 +96,7 @@ def autoscraper(work: Mapping[str, Any]) -> Finder:
 
 
 def objects(url: str, found: Found) -> Iterator[dict[str, str | None]]:
-    """Yield an object for each body; authors and dates belong to bodies where there are as many of them."""
+    """Yield an object for each body; authors and dates are assigned if there are as many of them as bodies."""
     bodies = found.get("body", ())
     beside = {field: found.get(field, ()) for field in ("author", "date", "title")}
     for place, body in enumerate(bodies):
@@ -105,7 +105,7 @@ def objects(url: str, found: Found) -> Iterator[dict[str, str | None]]:
 
 
 def main(method: str, work_file: str, target: str) -> None:
-    """Train, apply, write."""
+    """Train, apply, and write the objects."""
     work = json.loads(Path(work_file).read_text("utf-8"))
     with tempfile.TemporaryDirectory(prefix="aah-peers-") as folder, Path(target).open("w", encoding="utf-8") as out:
         storage = Path(folder) / "elements.db"

@@ -35,7 +35,7 @@ PINNED = ("scrapling==0.5", "autoscraper==1.1.14", "beautifulsoup4==4.12.3")
 ENVIRONMENT = PROJECT / ".cache" / "peers"
 FIELDS = ("body", "author", "date")
 MAX_PAGES = 5
-"""Pages that are learned from for each action."""
+"""The most pages from which each action is learned."""
 
 _NO_STEPS = ("(", "/", "concat", "substring", "normalize", "translate")
 
@@ -53,7 +53,7 @@ class PeerError(Exception):
 
 
 def interpreter() -> Path:
-    """Return an interpreter that has the libraries; an environment is made if there is none."""
+    """Return an interpreter that has the libraries; an environment is made if needed."""
     if all(importlib.util.find_spec(name) for name in ("scrapling", "autoscraper")):
         return Path(sys.executable)
     return _made(ENVIRONMENT, PINNED)
@@ -89,7 +89,7 @@ def measure(peer: Peer, known: Known, site: RecordedSite) -> dict[str, Cell]:
 
 
 def _found(peer: Peer, lessons: Sequence["Lesson"], pages: Sequence[Page], folder: Path) -> list[dict[str, str | None]]:
-    """Run a library; return its objects and, last, their cost."""
+    """Run a library; return its objects, with their cost as the last element."""
     work, target = folder / "work.json", folder / "found.jsonl"
     task = {
         "actions": [lesson.work(folder / f"lesson-{number}") for number, lesson in enumerate(lessons)],
@@ -139,7 +139,7 @@ class Lesson:
 
 
 def _lessons(known: Known) -> Iterator[Lesson]:
-    """Yield the actions of all levels that hold content, with the pages to learn from."""
+    """Yield the actions of all levels with content, each with the pages to learn from."""
     application = known.trimmed.application(known.application.name)
     for level in application.levels:
         urls = {url for url, understood in known.former.items() if understood.level == level.name}
@@ -153,7 +153,7 @@ def _lessons(known: Known) -> Iterator[Lesson]:
 
 
 _UNDATED = Page("https://example.org/", 200, Headers(), b"", FETCHED_AT)
-"""A page that tells nothing of its dates but when it was fetched."""
+"""A page without any date but that of its fetch."""
 
 
 def _moment(text: str | None, lessons: Sequence[Lesson]) -> str | None:
@@ -168,7 +168,7 @@ def _text(node: Node) -> str:
 
 
 def _written(page: Page, file: Path) -> dict[str, object]:
-    """Write a page in UTF-8; return its URL and its file as the runner reads them."""
+    """Write a page in UTF-8; return its URL and its file in the form that the runner reads."""
     file.write_text(page.text, "utf-8")
     return {"url": page.url, "file": str(file)}
 

@@ -1,14 +1,15 @@
-"""Compares strategies of simulated crawls over several worlds, and chooses among variants without the world judged.
+"""Compares strategies of simulated crawls over several worlds; chooses a variant for a world by the other worlds alone.
 
     python -m benchmarks.priorities --worlds DIR ... [--strategies NAME,NAME] [--variant NAME=FILE ...]
         [--against NAME] [--judge cosine|labels|FILE] [--keep FOLDER] [--json FILE]
 
-A variant is the crawler as it ships with the fields of a definition (`aah simulate --icd FILE`): weights, update
-function, the ranker's settings. For each world and strategy there is the share of the gap between
-FIRST and the oracle that it closes, at R and at R/3, with mean and lowest over worlds and, over all samples, the paired
-sign test against `--against`. Last, for each world, the variant whose mean over the other worlds is highest, with its
-gaps on this one; `--json` writes that beside, as `.held_out.json`. FIRST is that of the world's `reference.json` where
-a judge of one's own is asked, else `paper-first`. What was read is kept, in a folder for each world.
+A variant is the shipped crawler with fields of a definition (`aah simulate --icd FILE`): weights, update function,
+settings of the ranker. For each world and strategy, the table has the share of the gap between FIRST and the oracle
+that the strategy closes, at R and at R/3, with mean and lowest over worlds and, over all samples, the paired sign test
+against `--against`. A second table has, for each world, the variant with the highest mean over the other worlds, and
+its gaps on this one; `--json` writes it to `.held_out.json` beside the file. FIRST is that of the world's
+`reference.json` if `--judge` is a file, else `paper-first`. `--keep` keeps what was read of pages, in a folder for each
+world.
 """
 
 import argparse
@@ -33,18 +34,18 @@ PROCESSES = 2
 AT = ("R", "R/3")
 
 Harvests = Mapping[str, tuple[float, float]]
-"""The harvest ratios at R and at R/3 by sample."""
+"""The harvest ratios at R and at R/3, by sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A world with the harvests of each strategy or variant; FIRST and the oracle are among them."""
+    """A world with the harvests of each strategy or variant, FIRST and the oracle included."""
 
     world: str
     harvests: Mapping[str, Harvests]
 
     def gap(self, name: str, at: int) -> float | None:
-        """Return the share of the gap that a strategy closes, None where there is no gap."""
+        """Return the share of the gap that a strategy closes, None if there is no gap."""
         samples = list(self.harvests[ORACLE])
         found, first, oracle = ([self.harvests[each][s][at] for s in samples] for each in (name, FIRST, ORACLE))
         return closed(found, first, oracle)
@@ -52,7 +53,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is simulated: strategies as they ship, and by name the definitions of variants."""
+    """What is simulated: shipped strategies, and definitions of variants by name."""
 
     strategies: tuple[str, ...]
     variants: Mapping[str, Path] = field(default_factory=dict)
@@ -87,7 +88,7 @@ def _harvests(world: Path, plan: Plan, strategies: tuple[str, ...], icd: Path | 
 
 
 def _reference(world: Path, plan: Plan, samples: Harvests) -> Mapping[str, Harvests]:
-    """Return the judge's own FIRST, where a judge of one's own is asked and the world's reference has it."""
+    """Return FIRST by the given judge, if the world's reference has it for that judge."""
     path = world / "reference.json"
     if plan.judge in BUILT_IN.values() or not path.exists():
         return {}
@@ -121,7 +122,7 @@ def _signs(worlds: Sequence[Measured], name: str, against: str, at: int, label: 
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return the two-sided probability of so uneven signs by chance; ties are left out.
+    """Return the two-sided probability that counts are so uneven by chance; ties are left out.
 
     >>> sign_test(18, 0) < 0.0001, sign_test(3, 3)
     (True, 1.0)
@@ -132,7 +133,7 @@ def sign_test(better: int, worse: int) -> float:
 
 
 def held_out(worlds: Sequence[Measured], names: Sequence[str]) -> Iterator[Row]:
-    """Yield for each world what is chosen on the others, by the mean of gaps at R and R/3, and its gaps on this one."""
+    """Yield for each world the variant with the best mean gap at R and R/3 on the others, and its gaps on this one."""
     for world in worlds:
         others = [each for each in worlds if each is not world]
         best = max(names, key=lambda name: _mean_gap(others, name))

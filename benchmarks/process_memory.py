@@ -1,4 +1,4 @@
-"""Runs a command and measures all of its processes, a browser's among them, also where their parents end first."""
+"""Runs a command and measures all of its processes, such as a browser's, even after their parents have ended."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from typing import Final
 SAMPLE_EVERY = 0.1
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 Process = tuple[int, int]
-"""A process: its number, and when it began in ticks since the machine did."""
+"""A process: its id, and its start in ticks since the machine started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A command that ended: its exit code, wall seconds, output, and the memory that its processes held in MiB.
+    """An ended command: its exit code, wall seconds and output, and the memory that its processes held in MiB.
 
-    ``cpu_seconds`` is processor time, user and system, of all of its processes.
+    ``cpu_seconds`` is the processor time, user and system, of all its processes.
     """
 
     code: int
@@ -31,20 +31,20 @@ class Finished:
 
     @property
     def peak_mib(self) -> float:
-        """The most memory that was held at once."""
+        """The most memory held at the same time."""
         return max(self.resident_mib, default=0.0)
 
 
 @dataclass
 class Watch:
-    """Follows a process and all that it started, whoever their parents are by now."""
+    """Follows a process and all processes it started, whatever their parents are by now."""
 
     root: int
     cpu: dict[Process, float] = field(default_factory=dict)
     resident_mib: list[float] = field(default_factory=list)
 
     def sample(self) -> None:
-        """Look at all processes that there are."""
+        """Record all processes that exist now."""
         found = {pid for pid, _ in self.alive()}
         for pid in [self.root, *found]:
             found.update(tree(pid))
@@ -54,14 +54,14 @@ class Watch:
         self.resident_mib.append(sum(map(shared_mib, found)))
 
     def alive(self) -> list[Process]:
-        """Return the processes seen so far that still run."""
+        """Return the recorded processes that still run."""
         return [each for each in self.cpu if (told := _told(each[0])) is not None and told[0] == each[1]]
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) -> Finished:
-    """Run a command to its end; one that takes longer than so many seconds is killed with all that it started.
+    """Run a command to its end; after ``timeout`` seconds, it is killed with all processes it started.
 
-    Its resident memory is sampled every 0.1 s; what processes share is counted once.
+    Resident memory is sampled every 0.1 s; shared memory is counted once.
     """
     started, before = time.monotonic(), os.times()
     process = subprocess.Popen(
@@ -92,7 +92,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], timeout: float) 
 
 
 def tree(root: int) -> list[int]:
-    """Return a process and all that descend from it."""
+    """Return a process and all its descendants."""
     found, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
@@ -111,7 +111,7 @@ def resident_mib(pid: int) -> float:
 
 
 def shared_mib(pid: int) -> float:
-    """Return the resident memory of a process, its part of what it shares with others, 0 where it has ended."""
+    """Return the resident memory of a process with its share of shared memory, 0 if it has ended."""
     return _mib(pid, "smaps_rollup", "Pss:")
 
 
@@ -121,12 +121,12 @@ def private_mib(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that the threads of a process that runs have used."""
+    """Return the processor time of a running process with all its threads."""
     return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir()) / 1e9
 
 
 def _told(pid: int) -> tuple[int, float] | None:
-    """Return when a process began and the processor seconds it has used, None where there is none, or it is dead."""
+    """Return the start of a process and the processor seconds it has used, None if it does not exist or is dead."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", errors="replace").rpartition(") ")[2].split()
     except OSError:

@@ -1,4 +1,4 @@
-"""The benchmark of adaptation in seconds: recorded pages are read in-process and scored as a crawl's are."""
+"""The benchmark of adaptation in seconds: recorded pages are read in-process and scored like a crawl's."""
 
 import json
 import tempfile
@@ -37,7 +37,7 @@ Assist = Callable[[Page], Assistance]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One page that was read: the helper's result, and the CPU seconds of parsing and reading it."""
+    """A page that was read: the helper's result, and the processor seconds of parsing and reading it."""
 
     url: str
     assistance: Assistance
@@ -52,7 +52,7 @@ class Reading:
 
     @property
     def objects(self) -> list[WebObject]:
-        """Each object once, as the page that showed it last has it."""
+        """Each object once, as the last page that showed it has it."""
         return list({each.iri: each for seen in self.seen for each in seen.assistance.objects}.values())
 
     def write(self, folder: Path) -> tuple[Path, Path]:
@@ -68,7 +68,7 @@ class Reading:
 def wanted(pages: Iterable[Page], application: Application) -> Iterator[Page]:
     """Yield the pages that a crawl of the application would fetch: none that it avoids, each URL once.
 
-    Of several forms of a URL the canonical one counts where it was recorded, else the first.
+    Of several forms of a URL, the canonical one counts if it was recorded, else the first.
     """
     pages = tuple(pages)
     recorded = {page.url for page in pages}
@@ -83,7 +83,7 @@ def wanted(pages: Iterable[Page], application: Application) -> Iterator[Page]:
 
 
 def read(pages: Iterable[Page], assist: Assist) -> Reading:
-    """Read pages one after the other."""
+    """Read pages in order."""
     reading = Reading()
     for page in pages:
         unread = fresh(page)
@@ -117,7 +117,7 @@ def understood(assistance: Assistance) -> Metadata:
 
 
 def row_of(web_object: WebObject) -> ObjectRow:
-    """Return an object as the tables of a crawl have it."""
+    """Return an object in the form of a crawl's tables."""
     url = web_object.first("url")
     return ObjectRow(
         url=url.url if isinstance(url, Reference) else web_object.source_url,
@@ -139,14 +139,14 @@ Former = Mapping[str, Metadata]
 """The metadata of an earlier crawl, by canonical URL."""
 
 FIRST_PAGES = 10
-"""Pages that are read before anything is measured."""
+"""The number of pages that are read before measuring."""
 
 SCORES = ("recall", "precision", "title", "author", "date", "false_objects")
 
 
 @dataclass
 class Known:
-    """A site that the knowledge base knows, and the knowledge base trimmed to it.
+    """A site that the knowledge base describes, and the knowledge base trimmed to it.
 
     ``folder`` is where the trimmed knowledge base is written, ``source`` where the whole one is.
     """
@@ -158,7 +158,7 @@ class Known:
 
     @cached_property
     def pages(self) -> tuple[Page, ...]:
-        """The recorded pages, none of them parsed."""
+        """The recorded pages, unparsed."""
         return tuple(site_pages(self.site))
 
     @cached_property
@@ -177,7 +177,7 @@ class Known:
 
     @cached_property
     def former(self) -> Former:
-        """The metadata of the site's pages as a crawl with the trimmed knowledge base makes them."""
+        """The metadata of the site's pages from a crawl with the trimmed knowledge base."""
         reading = read(wanted(self.pages, self.application), ApplicationAwareHelper(self.trimmed).assist)
         return {self.address(seen.url): understood(seen.assistance) for seen in reading.seen}
 
@@ -186,7 +186,7 @@ class Known:
         return self.application.canonical(ParsedUrl.parse(url)).url
 
     def undamaged(self, site: RecordedSite) -> float | None:
-        """Return the milliseconds that a page of a site costs with the whole knowledge base; measured once."""
+        """Return the milliseconds that a page of a site takes with the whole knowledge base; measured once."""
         if site.name not in self._undamaged:
             whole = ApplicationAwareHelper(load(self.source))
             pages = tuple(wanted(site_pages(site), self.application))
@@ -198,7 +198,7 @@ class Known:
 
 
 def scores(site: RecordedSite, reading: Reading) -> dict[str, Cell]:
-    """Return the scorer's results for the objects that were read on a site's pages."""
+    """Return the scorer's results for the objects read on a site's pages."""
     with tempfile.TemporaryDirectory(prefix="aah-adaptation-") as name:
         objects, pages = reading.write(Path(name))
         scored = score(site, objects, pages=pages)

@@ -1,6 +1,6 @@
-"""Recorded sites: finds, unpacks and reads them, serves one on loopback, scores the objects extracted from it.
+"""Recorded sites: finds, unpacks and reads them, serves one on loopback, and scores objects extracted from it.
 
-The sites, their server ``serve.py`` and their scorer ``score.py`` stand beside the project in ``../shared/sites``; the
+The sites, their server ``serve.py`` and their scorer ``score.py`` are beside the project in ``../shared/sites``; the
 scripts are run as processes, never imported.
 """
 
@@ -26,17 +26,17 @@ PROJECT = Path(__file__).resolve().parent.parent
 SHARED = PROJECT.parent / "shared" / "sites"
 UNPACKED = PROJECT / ".cache" / "sites"
 REQUIRED = "AAH_REQUIRE_RECORDED_SITES"
-"""The environment variable that turns the absence of recorded sites into a failure when it is ``1``."""
+"""The environment variable that makes missing recorded sites a failure when it is ``1``."""
 
 _PORTS_TRIED = 5
 
 
 class NoRecordedSitesError(Exception):
-    """Raised where there are no recorded sites; the message names the folders searched."""
+    """There are no recorded sites; the message names the folders searched."""
 
 
 class SiteServerError(Exception):
-    """The server of a recorded site did not start, or the scorer did not end as it should; the message is its own."""
+    """The server of a recorded site did not start, or its scorer failed; the message is their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RecordedSite:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A recorded site that is being served; ``url`` is its front page, ``control`` the base of its control port."""
+    """A recorded site that is served; ``url`` is its front page, ``control`` the base URL of its control port."""
 
     url: str
     port: int
@@ -64,12 +64,12 @@ class Served:
 
 
 def required() -> bool:
-    """Return whether the absence of recorded sites is to be a failure."""
+    """Return whether missing recorded sites are a failure."""
     return os.environ.get(REQUIRED) == "1"
 
 
 def find_sites(folder: Path) -> tuple[RecordedSite, ...]:
-    """Return the sites unpacked as ``folder/app/theme``, sorted by name; empty where there are none."""
+    """Return the sites unpacked as ``folder/app/theme``, sorted by name; empty if there are none."""
     found = (index.parent for index in folder.glob("*/*/index.jsonl"))
     return tuple(RecordedSite(site.parent.name, site.name, site) for site in sorted(found))
 
@@ -77,8 +77,8 @@ def find_sites(folder: Path) -> tuple[RecordedSite, ...]:
 def recorded_sites() -> tuple[RecordedSite, ...]:
     """Return all recorded sites, unpacked into ``.cache/sites`` on first use.
 
-    Several processes may ask at once: one unpacks while the others wait, and a site appears whole or not at all.
-    Raises NoRecordedSitesError where there is neither an archive nor an unpacked site.
+    Safe for several processes at once: one unpacks while the others wait, and a site appears completely or not at all.
+    Raises ``NoRecordedSitesError`` if there is neither an archive nor an unpacked site.
     """
     archives = sorted(SHARED.glob("*/*.tar.xz"))
     absent = [archive for archive in archives if not (_target(archive) / "index.jsonl").exists()]
@@ -94,7 +94,7 @@ def recorded_sites() -> tuple[RecordedSite, ...]:
 
 
 def recorded_site(name: str) -> RecordedSite:
-    """Return the site ``app/theme``; raises NoRecordedSitesError where it is not among the recorded ones."""
+    """Return the site ``app/theme``. Raises ``NoRecordedSitesError`` if it is not among the recorded ones."""
     sites = recorded_sites()
     for site in sites:
         if site.name == name:
@@ -108,8 +108,8 @@ def start_site(
 ) -> Iterator[Served]:
     """Serve a site on a free port of loopback until the block ends.
 
-    ``log`` receives a JSON line a request; ``latency`` is in seconds. With ``themes`` all unpacked themes of the
-    application are at hand, and the control port switches between them.
+    ``log`` receives a line of JSON for each request; ``latency`` is in seconds. With ``themes``, all unpacked themes of
+    the application can be served, and the control port switches between them.
     """
     for _ in range(_PORTS_TRIED):
         port, control = free_port(), free_port()
@@ -139,9 +139,9 @@ def score(
     pages: Path | None = None,
     scorer: Path | None = None,
 ) -> Mapping[str, float | int | None]:
-    """Return the scorer's result for extracted objects, as its ``--json`` prints it.
+    """Return the scorer's result for extracted objects, in the form of its ``--json``.
 
-    ``objects``, ``requests`` and ``pages`` are JSON lines as the scorer's documentation describes them.
+    ``objects``, ``requests`` and ``pages`` are files of JSON lines, as the scorer's documentation describes them.
     """
     command = [sys.executable, str(scorer or _script("score.py", site)), str(site.folder), str(objects), "--json"]
     command += ["--requests", str(requests)] if requests else []
@@ -181,7 +181,7 @@ def _unpack(archive: Path) -> None:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nothing listens on."""
+    """Return a free port of loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -200,11 +200,11 @@ def _stop(process: subprocess.Popen[str]) -> None:
 
 
 FETCHED_AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""The time at which all recorded pages count as fetched: the day of the recordings."""
+"""The time at which all recorded pages are taken to be fetched: the day of the recordings."""
 
 
 def recorded_files(site: RecordedSite) -> Iterator[tuple[str, Page]]:
-    """Yield every answer that has a body with the name of the file that holds it, in the order of the recording."""
+    """Yield every response with a body, and the name of the file that holds it, in the order of the recording."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if not row.get("file"):
@@ -217,12 +217,12 @@ def recorded_files(site: RecordedSite) -> Iterator[tuple[str, Page]]:
 
 
 def site_pages(site: RecordedSite) -> Iterator[Page]:
-    """Yield the answers with status 200 in HTML or JSON, in the order in which they were recorded."""
+    """Yield the responses with status 200 in HTML or JSON, in the order of the recording."""
     for _, page in recorded_files(site):
         if page.status == 200 and (page.is_html or page.is_json):
             yield page
 
 
 def fresh(page: Page) -> Page:
-    """Return the page as if it had never been parsed, so that only its next reader keeps the tree."""
+    """Return an unparsed copy of the page, so that only its next reader keeps the tree."""
     return Page(page.url, page.status, page.headers, page.body, page.fetched_at)

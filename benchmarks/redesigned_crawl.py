@@ -1,7 +1,7 @@
-"""Crawls a recorded site over real HTTP whose theme is another than the knowledge base knows.
+"""Crawls a recorded site over real HTTP in another theme than the knowledge base describes.
 
-Without memory the new theme is all that the crawler ever sees. With it, the known theme is crawled first, then the
-server switches to the new one while it runs, and the same definition is crawled again in the same folder.
+Without memory, the crawler only ever meets the new theme. With it, the known theme is crawled first, then the running
+server switches to the new one, and the same definition is crawled again in the same folder.
 """
 
 import gzip
@@ -44,9 +44,9 @@ SCORES = ("recall", "precision", "title", "author", "date", "false_objects", "re
 
 @dataclass(frozen=True, slots=True)
 class Redesign:
-    """A site whose theme changes from ``before`` to ``after``, and the knowledge base that knows the former alone.
+    """A site whose theme changes from ``before`` to ``after``, and the knowledge base that describes only ``before``.
 
-    Without ``before`` nothing was crawled before. Both themes lie beside one another in a folder of their own.
+    Without ``before``, nothing was crawled earlier. Both themes are neighbours in a folder of their own.
     """
 
     after: RecordedSite
@@ -58,7 +58,7 @@ class Redesign:
 def beside(known: RecordedSite, after: RecordedSite, scripts: Path, folder: Path) -> tuple[RecordedSite, RecordedSite]:
     """Put two themes beside one another into a folder, as a server needs them; return them as placed there.
 
-    A server and a scorer that stand in ``scripts``, or in the folder that holds it, serve them as well.
+    They are served by the server and scorer in ``scripts``, or in the folder that contains it.
     """
     sites: list[RecordedSite] = []
     for site, theme in ((known, "before"), (after, "after")):
@@ -93,7 +93,7 @@ def measure(redesign: Redesign, folder: Path) -> dict[str, Cell]:
 
 
 def crawl(definition: Path, redesign: Redesign) -> None:
-    """Run ``aah crawl``. Raises ``BenchmarkError`` where it does not end well."""
+    """Run ``aah crawl``. Raises ``BenchmarkError`` if it fails."""
     environment = dict(os.environ)
     environment[KNOWLEDGE_BASE] = str(redesign.knowledge_base)
     environment[ADAPTATION] = "1" if redesign.adapts else "0"
@@ -103,7 +103,7 @@ def crawl(definition: Path, redesign: Redesign) -> None:
 
 
 def switch(served: Served, theme: str) -> None:
-    """Let the server show another theme from now on."""
+    """Make the server show another theme from now on."""
     request = urllib.request.Request(f"{served.control}__switch?theme={theme}", method="POST")
     with urllib.request.urlopen(request, timeout=30) as answer:
         answer.read()
@@ -126,9 +126,9 @@ def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:
 
 
 def only(crawled: Path, captures: set[str], target: Path) -> Path:
-    """Write to ``target`` all readings that a folder has of some captures; return it.
+    """Write all readings that a folder has of some captures to ``target``; return it.
 
-    Objects of a page from an earlier crawl that this one did not find must not count.
+    Objects of an earlier crawl that this one did not find must not count.
     """
     (target / OBJECTS).mkdir(parents=True)
     for path in segments(crawled / OBJECTS, NQUADS):
@@ -143,10 +143,10 @@ def only(crawled: Path, captures: set[str], target: Path) -> Path:
 
 
 def pages_to_repair(learned: Sequence[LearnedAction], rows: Sequence[PageRow]) -> Mapping[tuple[str, str], int]:
-    """Return for each level and action the number of the level's pages that were fetched from failure to repair.
+    """Return, for each level and action, how many pages of the level were fetched from failure to repair.
 
-    That is from the first of the pages that it was first learned from, on which it had failed, to the last of them;
-    actions learned in another crawl do not count.
+    They are counted from the first to the last of the pages from which the action was first learned; on the first one
+    it had failed. Actions learned in another crawl do not count.
     """
     places = {row.url: place for place, row in enumerate(rows)}
     ends: dict[tuple[str, str], int] = {}

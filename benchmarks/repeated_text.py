@@ -18,13 +18,13 @@ from benchmarks.recorded import RecordedSite, recorded_files
 from benchmarks.truth import Layout, Truth, words
 
 QUOTED = 2
-"""One of so many answers quotes the one before it."""
+"""One in so many answers quotes the one before it."""
 SENTENCES = 40
-"""The most words that are quoted."""
+"""The most words of a quotation."""
 WHOLE, FOREIGN = 0.95, 1.15
 """The least share of a body in the element that holds it, and the most words of that relative to those of the body."""
 MIN_WORDS = 8
-"""Words of a body below which it is left as it is: it is too short to be told from others."""
+"""Bodies with fewer words are left unchanged, since they cannot be told from others."""
 
 _DEVICES = (
     "Sent from my telephone, please excuse the brevity and any mistakes.",
@@ -46,12 +46,12 @@ class Addition:
     lines: tuple[str, ...]
 
     def around(self, body: str) -> str:
-        """Return a body with what is added."""
+        """Return a body with the additions around it."""
         return "\n".join(filter(None, (self.quote, body, *self.lines)))
 
 
 def repeating(site: RecordedSite, target: Path, seed: int) -> RecordedSite:
-    """Write a copy of a site whose texts repeat one another to ``target/app/theme``."""
+    """Write a copy of a site with additions to its texts to ``target/app/theme``."""
     copy = copied(site, target)
     rows = [json.loads(line) for line in (site.folder / "truth.jsonl").read_text("utf-8").splitlines()]
     truth = Truth.of(site)
@@ -71,7 +71,7 @@ def repeating(site: RecordedSite, target: Path, seed: int) -> RecordedSite:
 
 
 def additions(rows: Sequence[Mapping[str, Any]], seed: int) -> Mapping[int, Addition]:
-    """Return what each body gains, by its number among those that are not empty."""
+    """Return the addition to each body, by the body's number among those that are not empty."""
     added: dict[int, Addition] = {}
     before: Mapping[str, Any] | None = None
     bodied = (row for row in rows if words(row["body"] or ""))
@@ -94,13 +94,13 @@ def _drawn(seed: int, about: str) -> int:
 
 
 def _numbered(rows: Sequence[Mapping[str, Any]]) -> Mapping[int, int]:
-    """Return the place of each body's row by the body's number, for those that are long enough."""
+    """Return the row number of each body that is long enough, by the body's number."""
     bodied = [place for place, row in enumerate(rows) if words(row["body"] or "")]
     return {number: place for number, place in enumerate(bodied) if len(words(rows[place]["body"])) >= MIN_WORDS}
 
 
 def _firm(site: RecordedSite, truth: Truth, numbers: set[int]) -> list[int]:
-    """Return the bodies that one element holds on every page that shows them whole."""
+    """Return the numbers of bodies that lie in one element on every page that shows them completely."""
     held: set[int] = set()
     torn: set[int] = set()
     for _, page in recorded_files(site):
@@ -139,7 +139,7 @@ def _holders(layout: Layout, truth: Truth, numbers: set[int]) -> dict[int, HtmlE
 
 
 def _extended(tree: HtmlElement, truth: Truth, added: Mapping[int, Addition]) -> bool:
-    """Add to each body on a page what it gains; return whether there was any."""
+    """Add to each body on a page its addition; return whether there was any."""
     holders = _holders(Layout.of(tree, truth), truth, set(added))
     for number, holder in holders.items():
         if added[number].quote:

@@ -1,4 +1,4 @@
-"""The form of every benchmark's output: ``{"date", "machine", "rows": [...]}`` and a table for people."""
+"""The output of every benchmark: ``{"date", "machine", "rows": [...]}``, and a table for people."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from rich.table import Table
 Cell = str | int | float | None
 Row = Mapping[str, Cell]
 _WIDEST = 10_000
-"""Columns of a table that no terminal shows."""
+"""The width of a table, in columns, if it is not for a terminal."""
 
 
 def machine() -> str:
@@ -24,7 +24,7 @@ def machine() -> str:
 
 
 def report(rows: Sequence[Row], target: Path | None, lines: Box = HEAVY_HEAD) -> None:
-    """Print rows as a table and, with a target, write them as JSON. Only a terminal's width truncates cells."""
+    """Print rows as a table; with ``target``, also write them as JSON. Only a terminal's width truncates cells."""
     table = Table(*rows[0].keys(), box=lines) if rows else Table()
     for row in rows:
         table.add_row(*(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values()))

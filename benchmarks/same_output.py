@@ -38,7 +38,7 @@ scoring: {weights: {text: 1, ranker: 0}}
 MAX_PAGES = 400
 MAX_SECONDS = 900.0
 SHOWN = 5
-"""Differences of a site that are shown."""
+"""The most differences of a site that are shown."""
 
 _CHANGING = re.compile(
     rb'urn:uuid:[0-9a-f-]{36}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z|"understood_by":"[0-9a-f]+"'
@@ -48,11 +48,11 @@ _GRAPH = re.compile(rb"<(urn:uuid:[^>]+)> \.\s*$")
 _URL = re.compile(rb'<https://schema\.org/url> "([^"]*)"')
 
 Written = Mapping[tuple[str, str], tuple[bytes, ...]]
-"""What was written, by its kind and URL, without what changes from crawl to crawl."""
+"""What was written, by kind and URL, without what changes from crawl to crawl."""
 
 
 def written(crawl: Path) -> Written:
-    """Return all that a crawl wrote of each URL: records by their type, and triples."""
+    """Return what a crawl wrote for each URL: records by their type, and triples."""
     found: dict[tuple[str, str], list[bytes]] = defaultdict(list)
     for kind, url, content in (*_records(crawl / "archive"), *_triples(crawl / "objects")):
         found[kind, url].append(content)
@@ -86,7 +86,7 @@ def _triples(folder: Path) -> Iterator[tuple[str, str, bytes]]:
 
 
 def differences(before: Written, after: Written) -> Iterator[tuple[str, str, str]]:
-    """Yield how two crawls differ, of which kind and at which URL: ``before`` or ``after`` only, or in ``content``."""
+    """Yield each difference of two crawls with its kind and URL: ``before`` or ``after`` only, or in ``content``."""
     for key in sorted({*before, *after}):
         if key not in after:
             yield "before", *key
@@ -97,7 +97,7 @@ def differences(before: Written, after: Written) -> Iterator[tuple[str, str, str
 
 
 def crawled(checkout: Path, site: RecordedSite, seed: str, folder: Path, unknown: bool) -> Written:
-    """Crawl a site that is served with a checkout of the project; return what was written."""
+    """Crawl a served site with a checkout of the project; return what was written."""
     environment = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONHASHSEED": "0"}
     if unknown:
         environment[KNOWLEDGE_BASE] = str(without_application(site, folder / "knowledge_base"))

@@ -1,7 +1,7 @@
-"""Kills ``aah schedule run``, by a clock that runs fast, again and again: is a due visit lost or doubled? It counts.
+"""Kills ``aah schedule run`` again and again, with a fast clock, and counts due visits that are lost or doubled.
 
-Run as a program it looks after a schedule by such a clock. ``killed`` starts that, kills it so many times with SIGKILL,
-every second time with all crawls it has started, and compares what its log says with what the crawls' folders hold.
+Run as a program, the module runs a schedule with such a clock. ``killed`` starts that program, kills it so many times
+with SIGKILL, every second time with all crawls it has started, and compares its log with the crawls' folders.
 """
 
 import os
@@ -26,7 +26,7 @@ from aahcrawler.schedule.visit_log import Outcome, Visit, VisitLog
 
 EVERY: Final = timedelta(hours=1)
 PATIENCE: Final = 600.0
-"""Seconds that anything may take which comes to pass by itself."""
+"""The most seconds that are waited for anything."""
 _NAMES: Final = ("harbour", "market", "school")
 _ICD: Final = """\
 id: {name}
@@ -41,7 +41,7 @@ network: {{allow_private: true}}
 
 @dataclass(frozen=True, slots=True)
 class FastClock:
-    """A clock by which so many seconds pass in one, since a moment in seconds since 1970."""
+    """A clock that runs faster than real time from a moment on, which is in seconds since 1970."""
 
     began: float
     factor: float
@@ -57,11 +57,11 @@ class FastClock:
 
 
 class Started(Protocol):
-    """A process."""
+    """A started process."""
 
     @property
     def pid(self) -> int:
-        """Its id."""
+        """Its process id."""
 
     def poll(self) -> int | None:
         """Return its exit code, None while it runs."""
@@ -71,7 +71,7 @@ class Started(Protocol):
 
 
 class Starts(Protocol):
-    """Starts this module as a program."""
+    """A function that starts this module as a program."""
 
     def __call__(self, arguments: Sequence[str]) -> Started:
         """Start it with arguments."""
@@ -85,9 +85,9 @@ def _start(arguments: Sequence[str]) -> Started:
 def killed(
     folder: Path, kills: int, *, seconds: float = 4.0, crawls: int = 3, starts: Starts = _start
 ) -> Mapping[str, int]:
-    """Crawl a site hour by hour, an hour taking so many seconds, kill what does it, and count what is lost or doubled.
+    """Run a schedule with an hourly crawl, an hour taking ``seconds``; kill it repeatedly, and count losses.
 
-    ``lost`` counts due moments that no visit stands for, ``doubled`` crawls beyond one for each visit that was made.
+    ``lost`` counts due moments without a visit, ``doubled`` crawls beyond one for each visit.
     """
     chance = random.Random(47)
     with _site() as port:
@@ -158,10 +158,10 @@ def _until(condition: "Condition") -> None:
 
 
 class Condition(Protocol):
-    """Something that comes to pass."""
+    """A condition to wait for."""
 
     def __call__(self) -> bool:
-        """Return whether it has."""
+        """Return whether it holds."""
 
 
 def _schedule(folder: Path, names: Sequence[str], port: int) -> Place:
@@ -175,7 +175,7 @@ def _schedule(folder: Path, names: Sequence[str], port: int) -> Place:
 
 class _Page(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        """Answer with a page that is another one at each request."""
+        """Respond with a page that differs at each request."""
         body = f"<title>News</title><h1>News of the harbour</h1><p>At {time.time_ns()} a ship came in.</p>".encode()
         self.send_response(404 if self.path == "/robots.txt" else 200)
         self.send_header("Content-Type", "text/html")
@@ -184,7 +184,7 @@ class _Page(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -198,7 +198,7 @@ def _site() -> Iterator[int]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Look after a schedule by a fast clock."""
+    """Run a schedule with a fast clock."""
     file, began, factor = arguments
     ScheduleRun(Place(Path(file)), clock=FastClock(float(began), float(factor)), look_every=0.5).run()
 

@@ -53,10 +53,10 @@ NotedActs.__call__ = passed_on
 main()
 """,
 )
-"""Runs ``aah`` so that its service notes nothing."""
+"""Runs ``aah`` with a service that notes nothing in its log."""
 QUEUES = 1000
 WARMING = 1.0
-"""Seconds each row is run before anything is measured."""
+"""Seconds that each row is run before it is measured."""
 PATH = "/v1/crawls/bench/urls"
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ICD = (
@@ -64,7 +64,7 @@ ICD = (
     b"topic: {keywords: [flood]}\nscope: {sites: anywhere}\n"
 )
 RUN = f"{os.getpid()} {time.time()}"
-"""Each measuring process has keys of its own."""
+"""A prefix of the keys of this measuring process."""
 Ask = Callable[[HTTPConnection, int], None]
 
 
@@ -84,7 +84,7 @@ def main() -> None:
 
 @contextmanager
 def serving(folder: Path, aah: Sequence[str] = AAH) -> Iterator[tuple[int, int]]:
-    """Serve one crawl that has begun; yield the port and the process."""
+    """Serve a crawl that has begun; yield the port and the process."""
     (folder / DEFINITION).write_text(json.dumps(Icd.parse(ICD).meaning()), "utf-8")
     with EmbeddedServer(folder / FRONTIER), served(folder, aah) as service:
         yield service
@@ -92,7 +92,7 @@ def serving(folder: Path, aah: Sequence[str] = AAH) -> Iterator[tuple[int, int]]
 
 @contextmanager
 def served(folder: Path, aah: Sequence[str] = AAH) -> Iterator[tuple[int, int]]:
-    """Serve the crawl in a folder, whose frontier somebody keeps; yield the port and the process."""
+    """Serve the crawl in a folder whose frontier another process serves; yield the port and the process."""
     command = [sys.executable, *aah, "serve", str(folder), "--port", "0", "--rate", "0"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AAH_")}
     with ExitStack() as stack:
@@ -130,13 +130,13 @@ def measure(name: str, service: tuple[int, int], connections: int, seconds: floa
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the processor time that a process has taken; 0 where there is none any more."""
+    """Return the processor time that a process has used; 0 if it has ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def load(name: str, port: int, connections: int, seconds: float, times: "Queue[list[float]]") -> None:
-    """Ask for so many seconds; put how long each request took into the queue."""
+    """Send requests for so many seconds; put their durations into the queue."""
     spent: list[float] = []
     numbers = count()
     ask = ROWS[name][1]

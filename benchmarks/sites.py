@@ -32,7 +32,7 @@ from benchmarks.results import Cell, report
 from knowledge_base.loader import load
 
 MAX_SECONDS = 900.0
-"""Seconds after which the crawl of a site is given up."""
+"""The most seconds that the crawl of a site may take; then it is given up."""
 
 ICD = """\
 id: benchmark
@@ -53,10 +53,10 @@ limits: {{pages: {pages}}}
 """
 
 MAX_PAGES_UNKNOWN = 3_000
-"""The most pages fetched of a site of an unknown application: nothing tells which of its pages are junk."""
+"""The most pages fetched of a site of unknown software, since nothing tells which of its pages are junk."""
 
 KNOWLEDGE_BASE = "AAH_KNOWLEDGE_BASE"
-"""The environment variable that names the folders of the knowledge base that a crawl loads."""
+"""The environment variable with the folders of the knowledge base that a crawl loads."""
 
 FIELDS = (
     "recall",
@@ -72,11 +72,11 @@ FIELDS = (
 
 
 class BenchmarkError(Exception):
-    """Raised where a crawl of the benchmark failed; the message holds its output."""
+    """A crawl of the benchmark failed; the message is its output."""
 
 
 def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Finished, Path]:
-    """Serve a site, crawl it into ``folder``, and return how the crawl ended and the server's log of requests."""
+    """Serve a site and crawl it into ``folder``; return the ended crawl, and the server's log of requests."""
     environment = dict(os.environ)
     limits = LIMITED.format(pages=MAX_PAGES_UNKNOWN) if unknown else ""
     if unknown:
@@ -94,9 +94,9 @@ def crawl(site: RecordedSite, folder: Path, unknown: bool = False) -> tuple[Fini
 
 
 def without_application(site: RecordedSite, target: Path) -> Path:
-    """Copy the knowledge base that ships without the application that recognises the site's front page.
+    """Copy the shipped knowledge base without the application that recognises the site's front page.
 
-    Neither its file nor its saved pages are copied.
+    Its file and its saved pages are both left out.
     """
     shutil.copytree(Path(knowledge_base.__file__).parent, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     known = load()
@@ -111,7 +111,7 @@ def without_application(site: RecordedSite, target: Path) -> Path:
 
 
 def front_page(site: RecordedSite) -> Page:
-    """Return the recorded front page of a site, or its redirect target: the first page that was answered in HTML."""
+    """Return the recorded front page of a site, or the page that it redirects to: the first HTML response."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
         answers = (row for row in map(json.loads, lines) if row["status"] == 200 and row.get("file"))
         row = next(row for row in answers if (row["content_type"] or "").startswith("text/html"))

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 EVERY = 0.002
-"""Seconds of processor time between two looks; kernels may round them up."""
+"""Seconds of processor time between two samples; kernels may round them up."""
 COLLECTION = "gc"
 INTERPRETER = ("interpreter",)
 UNSEEN = ("unseen",)
@@ -42,7 +42,7 @@ def modules(frame: FrameType | None) -> Iterator[str]:
 
 
 class Sampler:
-    """Counts processor time by stack, from when it is started."""
+    """Counts processor time by stack."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[Stack, float] = defaultdict(float, {INTERPRETER: time.process_time()})
@@ -51,19 +51,19 @@ class Sampler:
         self._collecting = 0.0
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to sample."""
         self._used = _clocks(sys._current_frames())  # noqa: SLF001
         gc.callbacks.append(self._collected)
         signal.signal(signal.SIGPROF, self._look)
         signal.setitimer(signal.ITIMER_PROF, EVERY, EVERY)
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         signal.setitimer(signal.ITIMER_PROF, 0)
         gc.callbacks.remove(self._collected)
 
     def result(self) -> dict[str, Any]:
-        """Return what was counted, in the form that is written."""
+        """Return the counts in the form of the output file."""
         seconds = time.process_time()
         self._seconds[UNSEEN] += max(0.0, seconds - sum(self._seconds.values()))
         return {"seconds": seconds, "stacks": [[list(stack), found] for stack, found in self._seconds.items()]}
@@ -78,7 +78,7 @@ class Sampler:
         self._used = used
 
     def _collected(self, phase: str, _information: dict[str, int]) -> None:
-        """Time a collection, and take its time from the thread in which it happened."""
+        """Time a garbage collection, and subtract its time from the thread in which it ran."""
         if phase == "start":
             self._collecting = time.thread_time()
             return
@@ -88,12 +88,12 @@ class Sampler:
 
 
 def _clocks(threads: Iterable[int]) -> dict[int, float]:
-    """Return the processor time that each thread has used; all of them wait for the interpreter meanwhile."""
+    """Return the processor time of each thread, while all of them wait for the interpreter."""
     return {thread: time.clock_gettime(time.pthread_getcpuclockid(thread)) for thread in threads}
 
 
 def main() -> None:
-    """Run a module, and write what it used, however it ends."""
+    """Run a module, and write what it used, even if it fails."""
     target, module, *arguments = sys.argv[1:]
     sys.argv = [module, *arguments]
     sampler = Sampler()

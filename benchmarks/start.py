@@ -62,7 +62,7 @@ print(time.perf_counter() - begun, 1000 * (time.process_time() - used))
 
 @dataclass(slots=True)
 class Site:
-    """A forum that tells of the first request and of the second page; ``pages`` counts the pages that were served."""
+    """A forum that reports the first request and the second page; ``pages`` counts the pages that were served."""
 
     forum: Forum
     on_first_request: Callable[[], None] = lambda: None
@@ -72,12 +72,12 @@ class Site:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def watch(self, on_first_request: Callable[[], None], on_second_page: Callable[[], None]) -> None:
-        """Begin anew."""
+        """Reset, and report to these functions from now on."""
         self.on_first_request, self.on_second_page = on_first_request, on_second_page
         self.pages, self.has_been_asked = 0, False
 
     def answer(self, request: Request) -> Reply:
-        """Answer a request with a page of the forum."""
+        """Return the response to a request: a page of the forum."""
         with self._lock:
             if not self.has_been_asked:
                 self.has_been_asked = True
@@ -103,7 +103,7 @@ def serving(forum: Forum) -> Iterator[tuple[str, Site]]:
 
 @dataclass(slots=True)
 class Start:
-    """One start; all values are 0 until they are known."""
+    """The measurements of one start; unknown values are 0."""
 
     seconds: float = 0.0
     cpu_ms: float = 0.0
@@ -115,7 +115,7 @@ class Start:
 
 @dataclass(slots=True)
 class Watch:
-    """Measures a start by what its web server sees."""
+    """Measures a start by the requests that its web server gets."""
 
     begun: float = field(default_factory=monotonic)
     measured: Start = field(default_factory=Start)
@@ -129,14 +129,14 @@ class Watch:
         self.measured.cpu_ms = 1000 * cpu_seconds(self.pid)
 
     def second_page(self) -> None:
-        """Measure when the second page is asked for."""
+        """Measure when the second page is requested."""
         both = tree(self.pid)
         self.measured.first_page_mib = sum(map(resident_mib, both))
         self.measured.private_mib = sum(map(private_mib, both))
 
 
 def start(definition: Path, site: Site, environment: Mapping[str, str]) -> Start:
-    """Crawl once. Raise ``RuntimeError`` with the output of a crawl that fails."""
+    """Crawl once. Raise ``RuntimeError`` with the crawl's output if it fails."""
     command = [sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)]
     watch = Watch()
     site.watch(watch.first_request, watch.second_page)
@@ -151,7 +151,7 @@ def start(definition: Path, site: Site, environment: Mapping[str, str]) -> Start
 
 
 def _watched(process: subprocess.Popen[bytes], measured: Start) -> str:
-    """Wait for the end of a process while its memory is measured; return what it said."""
+    """Wait for the end of a process while its memory is measured; return its output."""
     begun = monotonic()
     while monotonic() - begun < TIMEOUT:
         try:
@@ -179,14 +179,17 @@ def write_definition(folder: Path, url: str) -> Path:
 
 
 def environment(caches: Path) -> dict[str, str]:
-    """Return the environment of a crawl that keeps all of its caches in a folder, and its own project's code."""
+    """Return the environment of a crawl that has all its caches in a folder, and runs this project's code."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     own = {"XDG_CACHE_HOME": str(caches / "user"), "PYTHONPYCACHEPREFIX": str(caches / "modules")}
     return kept | own | {"PYTHONPATH": str(PROJECT)}
 
 
 def alone(code: str, variables: Mapping[str, str]) -> Start:
-    """Run code in a process of its own; it prints seconds and milliseconds, else those of the process count."""
+    """Run code in a process of its own.
+
+    If it prints seconds and milliseconds these are returned, else those of the process.
+    """
     begun, used = monotonic(), os.times()
     done = subprocess.run([sys.executable, "-c", code], env=variables, check=True, stdout=subprocess.PIPE, text=True)
     now = os.times()
@@ -196,7 +199,7 @@ def alone(code: str, variables: Mapping[str, str]) -> Start:
 
 
 def measure(rounds: int, threads: int) -> dict[str, list[Start]]:
-    """Start crawls and the parts of a start in turn, so many times."""
+    """Start crawls and the parts of a start in turn, for so many rounds."""
     found: dict[str, list[Start]] = {}
     with serving(Forum(threads)) as (url, site), tempfile.TemporaryDirectory(prefix="aah-") as name:
         for number in range(rounds):
@@ -215,7 +218,7 @@ def measure(rounds: int, threads: int) -> dict[str, list[Start]]:
 
 
 def rows(found: Mapping[str, Sequence[Start]]) -> list[dict[str, Cell]]:
-    """Return a row for each way to start; what was not measured is None."""
+    """Return a row for each way to start; None for what was not measured."""
     names = ("seconds", "cpu_ms", "first_page_mib", "private_mib", "peak_mib", "pages")
     return [
         {"start": kind} | {name: median(getattr(each, name) for each in starts) or None for name in names}

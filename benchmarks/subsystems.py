@@ -1,4 +1,4 @@
-"""The subsystem that the time of a crawling process belongs to, by the modules of the stack it was found in."""
+"""Assigns the processor time of a crawling process to subsystems, by the modules of the stacks in which it was used."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -6,10 +6,10 @@ from typing import Final
 from benchmarks.results import Cell
 
 NAMED = 4
-"""Modules that are named of each subsystem, those with the most time."""
+"""The number of modules that are named for each subsystem, those with the most time."""
 
 CALLER = "its caller"
-"""What modules that serve several subsystems belong to: their time is that of whoever calls them."""
+"""The mark of modules that serve several subsystems: their time counts for their caller."""
 OTHER = "other"
 START = "start and end"
 EVENTS = "Scrapy, Twisted, asyncio"
@@ -159,10 +159,12 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "importlib": START,
     "interpreter": START,
 }
-"""Subsystems by module; of the names that a module lies below the longest holds."""
+"""The subsystem of each module or package; the longest name that fits counts."""
 
 KEEPERS = frozenset({"aahcrawler.page.page"})
-"""Modules that call what others have them keep: their own time counts, that of what they call is their caller's."""
+"""Modules that cache results of other modules: only their own time counts as theirs, that of what they call as their
+caller's.
+"""
 
 _LOOP = "asyncio.base_events"
 _PROGRAM = "runpy"
@@ -170,9 +172,9 @@ _OPENING = "aahcrawler.crawl.startup"
 
 
 def subsystem(stack: Sequence[str]) -> str:
-    """Return the subsystem of a stack, its modules named innermost first: the first that a module belongs to.
+    """Return the subsystem of a stack, whose modules are named innermost first: that of the first module with one.
 
-    All that a program does outside of the event loop is start and end.
+    Whatever runs outside of the event loop belongs to start and end.
 
     >>> subsystem(["lxml", "knowledge_base.selectors", "aahcrawler.helper.extraction.runs", "asyncio.base_events"])
     'helper: actions, extraction'
@@ -206,7 +208,7 @@ def of_module(module: str) -> str | None:
 def share_rows(seconds: Mapping[tuple[str, ...], float], pages: int) -> list[dict[str, Cell]]:
     """Return a row for each subsystem, the largest first, from the seconds of stacks.
 
-    All modules of what is in none are named.
+    For time of no subsystem, all modules are named.
     """
     total = sum(seconds.values())
     found: dict[str, dict[str, float]] = {OTHER: {}}
@@ -231,5 +233,5 @@ def _most(modules: Mapping[str, float], total: float, number: int) -> str:
 
 
 def _module(stack: Sequence[str]) -> str:
-    """Return the innermost module that the table has, else the innermost of all."""
+    """Return the innermost module with a subsystem; without any, the innermost module."""
     return next(filter(of_module, stack), stack[0])

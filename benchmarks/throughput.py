@@ -75,13 +75,13 @@ TIMEOUT = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A crawler with so many processes that fetch."""
+    """A crawler with a number of fetching processes."""
 
     name: str
     workers: int = 1
 
     def command(self, load: Load, folder: Path) -> list[str]:
-        """Return the command that crawls all pages; files go into a folder."""
+        """Return the command that crawls all pages; it writes files into a folder."""
         match self.name:
             case "aahcrawler" | "aahcrawler-unranked":
                 return self._ours(load, folder)
@@ -115,7 +115,7 @@ def interpreter() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """The cost of a crawl, the numbers of pages and requests that the web server counted, and bytes by folder.
+    """The cost of a crawl, the numbers of pages and requests counted by the web server, and bytes by folder.
 
     ``urls`` are those of the pages.
     """
@@ -128,7 +128,7 @@ class Crawled:
 
 
 def crawl(system: System, load: Load, sampled: Path | None = None) -> Crawled:
-    """Crawl all pages once, and write the stacks of a crawl of ours if there is a file for them.
+    """Crawl all pages once; with ``sampled``, write the stacks of the crawl by this project there.
 
     Raises ``RuntimeError`` with the output of a system that fails.
     """
@@ -147,7 +147,7 @@ def crawl(system: System, load: Load, sampled: Path | None = None) -> Crawled:
 
 
 def sizes(folder: Path) -> dict[str, int]:
-    """Return the bytes in each folder of a folder, and those of its own files together under ``files``."""
+    """Return the bytes in each subfolder of a folder, and those of its own files under ``files``."""
     found: dict[str, int] = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -176,7 +176,7 @@ Costs = dict[tuple[str, System], list[Cost]]
 
 
 def measure(load_of: str, systems: Sequence[System], sizes: Sequence[int], rounds: int) -> Costs:
-    """Crawl a small and a large load with each system, one after another, so many times."""
+    """Crawl a small and a large load with each system in turn, for so many rounds."""
     costs: Costs = {(load_of, system): [] for system in systems}
     with LOADS[load_of](sizes) as loads:
         for _ in range(rounds):
@@ -214,7 +214,7 @@ def rows(costs: Costs) -> list[dict[str, Cell]]:
 
 
 def shares(load_of: str, sizes: Sequence[int], rounds: int) -> list[dict[str, Cell]]:
-    """Crawl the large load so many times, and return the share of each subsystem in the processor time of a crawl."""
+    """Crawl the large load so many times; return the share of each subsystem in the processor time."""
     seconds: defaultdict[tuple[str, ...], float] = defaultdict(float)
     pages = 0
     with LOADS[load_of](sizes) as (_, many), tempfile.TemporaryDirectory(prefix="aah-stacks-") as name:
@@ -251,7 +251,7 @@ def disk(pages: int) -> list[dict[str, Cell]]:
 
 
 def there(system: System) -> bool:
-    """Return whether a system can be run here; report the cause where it cannot."""
+    """Return whether a system can be run here; report the reason if it cannot."""
     is_missing = system.name == "wget" and shutil.which("wget") is None
     if is_missing:
         print("wget is not on the PATH: left out", file=sys.stderr)
@@ -288,7 +288,7 @@ def main() -> None:
 
 
 def _able(load: str, systems: Sequence[System], parser: argparse.ArgumentParser) -> list[System]:
-    """Return the systems that can be run here with a load, ours first, whose pages the others follow."""
+    """Return the systems that can crawl a load here. This project's comes first, as the others fetch its pages."""
     left = [system for system in systems if there(system) and (load == "forum" or system.name != "crawlee")]
     if load == "mix" and not any(system.name == OURS for system in left):
         parser.error(f"--pages-of mix needs {OURS} among the systems: others are given the pages that it fetched")

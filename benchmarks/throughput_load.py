@@ -1,4 +1,4 @@
-"""What crawlers are given to crawl when their throughput is measured: made-up forums, or a mix of recorded sites."""
+"""What crawlers crawl when their throughput is measured: generated forums, or a mix of recorded sites."""
 
 import argparse
 import asyncio
@@ -35,7 +35,7 @@ _PICTURES = ("image/", "application/octet-stream")
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """The answers of a recorded site by path and query, and the address at which it was recorded."""
+    """The responses of a recorded site by path and query, and the URL at which it was recorded."""
 
     folder: Path
     base: str
@@ -57,7 +57,7 @@ class Recording:
         return cls(site.folder, base, ignored, answers)
 
     def answer(self, target: str) -> Mapping[str, object] | None:
-        """Return what was recorded for a path with its query, None where nothing was."""
+        """Return the recorded response for a path with its query, None if there is none."""
         path, _, query = target.partition("?")
         return self.answers.get(_key(path, query, self.ignored))
 
@@ -68,7 +68,7 @@ def _key(path: str, query: str, ignored: frozenset[str]) -> tuple[str, str]:
 
 
 class Mix(Pages):
-    """The sites of all hosts; answers are held in memory once they have been made."""
+    """The sites of all hosts; responses are cached in memory."""
 
     def __init__(self, sites: Mapping[str, Recording]) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Mix(Pages):
         self._kept: dict[tuple[str, str], tuple[bytes, bool]] = {}
 
     def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
-        """Answer as the site of a host did; what is HTML and was found counts as a page."""
+        """Return the recorded response of a host's site; an HTML response with status 200 counts as a page."""
         key = (host, target)
         if key not in self._kept:
             self._kept[key] = _made(self._sites[host], target, f"http://{fields.get('host', host)}")
@@ -103,7 +103,7 @@ def _made(site: Recording, target: str, here: str) -> tuple[bytes, bool]:
 
 
 def moved(body: bytes, base: str, here: str) -> bytes:
-    """Replace the address of a site in a body, in all spellings in which pages hold it.
+    """Replace the URL of a site in a body, in all spellings that pages use.
 
     >>> moved(b'<a href="http://a.test/x">, "//a.test/y", http%3A%2F%2Fa.test', "http://a.test", "http://127.0.0.2:80")
     b'<a href="http://127.0.0.2:80/x">, "//127.0.0.2:80/y", http%3A%2F%2F127.0.0.2%3A80'
@@ -135,7 +135,7 @@ def mix_serving(sites: Sequence[str] = KNOWN + UNKNOWN) -> Iterator[Served]:
 
 
 def lacking(sites: Sequence[str], target: Path) -> Path:
-    """Copy the knowledge base that ships without the files of the applications of these sites; return the copy."""
+    """Copy the shipped knowledge base without the files of these sites' applications; return the copy."""
     shutil.copytree(Path(knowledge_base.__file__).parent, target, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     for application in {name.partition("/")[0] for name in sites}:
         (target / "applications" / f"{application}.xml").unlink()
@@ -153,16 +153,16 @@ def main() -> None:
 
 FORUM_HOSTS = 32
 CONCURRENCY = (64, 2)
-"""Requests at once, in all and to each host."""
+"""The most requests at the same time, in all and to each host."""
 FORUM_PAGES = r"^http://[^/]+/(index\.php|viewforum\.php\?f=\d+(&start=\d+)?|viewtopic\.php\?t=\d+)$"
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Pages that are being served, and what each crawler is told of them.
+    """Pages that are served, and the input of each crawler.
 
-    ``definition`` are fields of ours. Another crawler begins at ``seeds``, and follows links to URLs that match
-    ``allow`` or are among ``pages``; ``pages`` are None where only a crawl of ours tells which they are.
+    ``definition`` are fields of this project's definition. Another crawler begins at ``seeds``, and follows links to
+    URLs that match ``allow`` or are among ``pages``; ``pages`` is None if only a crawl by this project determines them.
     """
 
     name: str
@@ -174,11 +174,11 @@ class Load:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def after(self, crawled: Sequence[str]) -> "Load":
-        """Return the load for crawlers that are to fetch what ours fetched, in the order in which it did."""
+        """Return the load for other crawlers: the pages that this project's crawl fetched, in its order."""
         return self if self.allow else replace(self, pages=tuple(crawled))
 
     def described(self, folder: Path, scoring: Mapping[str, object]) -> Path:
-        """Write a definition for our crawler into a folder; return the file."""
+        """Write a definition for this project's crawler into a folder; return the file."""
         fields: dict[str, object] = {
             "id": "throughput",
             "contact": "benchmark@example.org",
@@ -212,14 +212,14 @@ Loads = tuple[Load, Load]
 
 @contextmanager
 def forums(sizes: Sequence[int]) -> Iterator[Loads]:
-    """Serve forums of about so many pages until the block ends."""
+    """Serve forums with about so many pages until the block ends."""
     small, large = map(threads_of, sizes)
     with serving(small, FORUM_HOSTS) as few, serving(large, FORUM_HOSTS) as many:
         yield forum_load(few, boards(small, FORUM_HOSTS)), forum_load(many, boards(large, FORUM_HOSTS))
 
 
 def forum_load(served: Served, listed: Mapping[str, Forum]) -> Load:
-    """Return the load of forums that are served."""
+    """Return the load of served forums."""
     pages = (
         url + address for url, board in zip(served.urls, listed.values(), strict=True) for address in board.addresses()
     )
@@ -232,7 +232,7 @@ def forum_load(served: Served, listed: Mapping[str, Forum]) -> Load:
 
 
 def threads_of(pages: int) -> int:
-    """Return the number of threads of each board at which all boards together have about so many pages.
+    """Return the number of threads on each board for which all boards together have about so many pages.
 
     >>> threads_of(2500)
     74
@@ -242,9 +242,9 @@ def threads_of(pages: int) -> int:
 
 @contextmanager
 def mix(sizes: Sequence[int]) -> Iterator[Loads]:
-    """Serve a mix of recorded sites until the block ends; of each of them the same number of pages is to be fetched.
+    """Serve a mix of recorded sites until the block ends; the same number of pages is to be fetched from each.
 
-    The knowledge base knows two thirds of them. Of a site that is too small for its number all is fetched.
+    The knowledge base describes two thirds of them. A site with fewer pages is fetched completely.
     """
     sites = (*KNOWN, *UNKNOWN)
     with ExitStack() as stack:
@@ -256,7 +256,7 @@ def mix(sizes: Sequence[int]) -> Iterator[Loads]:
 
 
 def mix_load(served: Served, known: Path, pages: int) -> Load:
-    """Return the load of recorded sites that are served, so many pages of each."""
+    """Return the load of served recorded sites, with so many pages of each."""
     definition = {
         "seeds": list(served.urls),
         "topic": {"keywords": ["linux", "installation", "network", "security"]},

@@ -27,7 +27,7 @@ from knowledge_base.loader import LoadError, load
 from knowledge_base.parsing.attributes import has_expression, text, words
 
 NEVER = "/.."
-"""An XPath expression that finds nothing on any page."""
+"""An XPath expression that matches nothing on any page."""
 
 _PARTS = ("pattern", "needs-browser", "ignore", "when", "unless", "own", "instead", "item", "select", "without")
 _RUN_PARTS = ("block", "signature", "stop", "heading")
@@ -37,7 +37,7 @@ _ACTIONS = ("navigate", "pages", "extract", "use")
 def prune(usage: Usage) -> bool:
     """Reduce ``usage.root`` to its used parts; return whether it still describes an application.
 
-    Used has to be told of all pages before.
+    All pages must have been examined before.
     """
     if not usage.is_shown:
         return False
@@ -51,7 +51,7 @@ def prune(usage: Usage) -> bool:
 
 
 class _Pruning:
-    """One file being pruned, step by step; remembers which parts an element has lost."""
+    """A file that is being pruned step by step, with the parts that each element has lost."""
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
@@ -59,7 +59,7 @@ class _Pruning:
         self._lost: defaultdict[etree._Element, set[str]] = defaultdict(set)
 
     def _all(self, *tags: str) -> list[etree._Element]:
-        """Return the elements of these names, of which some may be dropped meanwhile."""
+        """Return the elements with these tags; some may be dropped while the result is used."""
         return list(self._root.iter(*tags))
 
     def _drop(self, element: etree._Element) -> None:
@@ -69,7 +69,7 @@ class _Pruning:
             parent.remove(element)
 
     def _has_lost_all(self, element: etree._Element, *tags: str) -> bool:
-        """Return whether an element had parts of these names and has none of them any more."""
+        """Return whether an element had parts with these tags and has none any more."""
         return bool(self._lost[element].intersection(tags)) and all(element.find(tag) is None for tag in tags)
 
     def parts(self) -> None:
@@ -191,7 +191,7 @@ def _variants_of(action: etree._Element) -> Iterator[etree._Element]:
 
 
 def _used_parts(use: etree._Element, root: etree._Element) -> etree._Element | None:
-    """Return the action that a level uses of another, None where it is gone."""
+    """Return the action that a level takes over from another one, None if it is gone."""
     for level in root.iterchildren("level"):
         if text(level, "name") == text(use, "level"):
             actions = level.iterchildren("navigate", "pages", "extract")
@@ -200,13 +200,13 @@ def _used_parts(use: etree._Element, root: etree._Element) -> etree._Element | N
 
 
 class TrimmingError(Exception):
-    """Raised where the remainder is no valid knowledge base; the message tells the file and the cause."""
+    """The remainder is no valid knowledge base; the message names the file and the cause."""
 
 
 def trim(pages: Iterable[Page], target: Path, source: Path = SHIPPED, needed: Sequence[str] = ()) -> tuple[str, ...]:
-    """Write to ``target`` the parts of the knowledge base in ``source`` that the pages use; return its applications.
+    """Write the parts of the knowledge base in ``source`` that the pages use to ``target``; return its applications.
 
-    Earlier content of ``target`` is replaced. Raises ``TrimmingError`` where an application of ``needed`` is lost.
+    Earlier content of ``target`` is replaced. Raises ``TrimmingError`` if an application of ``needed`` is lost.
     """
     shutil.rmtree(target, ignore_errors=True)
     (target / "applications").mkdir(parents=True)
@@ -243,7 +243,7 @@ def _used(pages: Sequence[Page], source: Path) -> list[tuple[Usage, Path]]:
 
 
 def _leave_out_broken(target: Path, needed: Sequence[str]) -> tuple[str, ...]:
-    """Delete files that are not valid, until the folder loads; return the names of the applications left."""
+    """Delete invalid files until the folder loads; return the names of the applications that are left."""
     while True:
         try:
             return tuple(application.name for application in load(target).applications)

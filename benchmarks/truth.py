@@ -1,6 +1,6 @@
-"""Locates on a recorded page what was put into the site, from the texts alone; counts what is worse than a gap.
+"""Finds the texts of a site's objects on its recorded pages; counts errors that are worse than gaps.
 
-Worse are values that are read and wrong, and changes that nobody made. An object is known by its body.
+Worse are wrong values, and changes that nobody made. An object is identified by its body.
 """
 
 import json
@@ -22,7 +22,7 @@ from benchmarks.recorded import RecordedSite
 from benchmarks.results import Cell
 
 WINDOW = 4
-"""Words in a row by which a text is recognised; shorter texts are recognised by all of their words."""
+"""The number of successive words by which a text is recognised; shorter texts are recognised by all their words."""
 
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 _UNSEEN = frozenset({"script", "style", "template"})
@@ -31,7 +31,7 @@ Words = tuple[str, ...]
 
 
 def words(text: str) -> Words:
-    """Return the words of a text, each sign of Chinese and Japanese for itself.
+    """Return the words of a text; each Chinese or Japanese character counts as a word.
 
     >>> words("Two words, 3")
     ('two', 'words', '3')
@@ -43,7 +43,7 @@ class Truth:
     """The bodies of the objects of a site."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        """Take texts; those without a word are left out."""
+        """``texts`` are the bodies; those without a word are left out."""
         self.bodies = tuple(body for body in map(words, texts) if body)
         self._windows: defaultdict[Words, set[int]] = defaultdict(set)
         for number, body in enumerate(self.bodies):
@@ -58,7 +58,7 @@ class Truth:
             return cls(row["body"] or "" for row in map(json.loads, lines))
 
     def marked(self, found: Sequence[str]) -> list[set[int]]:
-        """Return for each word of a text the numbers of the bodies that it may belong to."""
+        """Return, for each word of a text, the numbers of the bodies that it may belong to."""
         marks: list[set[int]] = [set() for _ in found]
         for size in self._sizes:
             for start, window in enumerate(_windows(found, size)):
@@ -75,14 +75,14 @@ def _windows(found: Sequence[str], size: int) -> Iterable[Words]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The bodies that each word of a page belongs to, in order, and the span of each element."""
+    """The bodies to which each word of a page may belong, in order, and the span of each element."""
 
     marks: Sequence[set[int]]
     spans: Mapping[HtmlElement, tuple[int, int]]
 
     @classmethod
     def of(cls, tree: HtmlElement, truth: Truth) -> "Layout":
-        """Lay out a page; the content of scripts and style sheets is no text."""
+        """Lay out a page; scripts and style sheets are no text."""
         found: list[str] = []
         starts: dict[HtmlElement, int] = {}
         spans: dict[HtmlElement, tuple[int, int]] = {}
@@ -97,7 +97,7 @@ class Layout:
         return cls(truth.marked(found), spans)
 
     def bodies(self, element: HtmlElement) -> set[int]:
-        """Return the numbers of the bodies of which an element may hold a part."""
+        """Return the numbers of the bodies that an element may hold a part of."""
         start, end = self.spans.get(element, (0, 0))
         return set().union(*self.marks[start:end])
 
@@ -113,13 +113,13 @@ class Layout:
 
 
 AGREEING = 0.9
-"""The least F1 of the words of two bodies that are the same."""
+"""Two bodies are the same if the F1 of their words is at least this."""
 FIELDS = ("title", "author", "date")
 RAREST = 8
 
 
 def wrong_values(site: RecordedSite, objects: Iterable[WebObject]) -> dict[str, Cell]:
-    """Return for each field the share of found objects that show it and were given another value."""
+    """Return, for each field, the share of found objects that show it but were given another value."""
     rows = _truth(site)
     shown: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
@@ -133,7 +133,7 @@ def wrong_values(site: RecordedSite, objects: Iterable[WebObject]) -> dict[str, 
 
 
 def false_changes(pages: Iterable[tuple[Sequence[WebObject], Sequence[WebObject]]]) -> int:
-    """Return how many objects count as added, edited or deleted though a redesign alone lies between two readings.
+    """Return how many objects count as added, edited or deleted although only a redesign lies between two readings.
 
     Each page is given by its objects before and after.
     """
@@ -149,7 +149,7 @@ def _truth(site: RecordedSite) -> Sequence[Mapping[str, Any]]:
 def _pairs(
     rows: Sequence[Mapping[str, Any]], objects: Iterable[WebObject]
 ) -> Iterable[tuple[Mapping[str, Any], WebObject]]:
-    """Yield each true object with the one that was found of it."""
+    """Yield each true object with the object found for it."""
     bags = [Counter(words(row["body"])) for row in rows]
     places: defaultdict[str, set[int]] = defaultdict(set)
     for number, bag in enumerate(bags):
@@ -169,7 +169,7 @@ def _pairs(
 
 
 def _beside(row: Mapping[str, Any], web_object: WebObject) -> tuple[bool, bool]:
-    """Return whether page and author are the same: several people say the same now and then."""
+    """Return whether page and author agree, since several people sometimes write the same."""
     author = web_object.first("author")
     same_author = isinstance(author, Person) and _folded(author.name) == _folded(row.get("author") or "")
     return urlsplit(row["url"])[2:4] == urlsplit(web_object.source_url)[2:4], same_author

@@ -27,14 +27,14 @@ from knowledge_base.url_rules import UrlRule
 _OPENING, _CLOSING = "([", ")]"
 
 Keep = Callable[[str], bool]
-"""Says of an expression, which holds one branch in place of a union, whether that branch is to stay."""
+"""Decides on an expression that has one branch in place of a union: whether the branch is kept."""
 
 
 def pruned(expression: str, sign: str, keep: Keep) -> str:
-    """Return an expression without the branches of its unions that are not to stay, empty where none is left.
+    """Return an expression without the branches of its unions that are not kept, empty if none is left.
 
-    ``sign`` parts the branches: ``|`` in XPath, ``,`` in CSS. Of a union within brackets of which nothing would be
-    left, everything is kept.
+    ``sign`` separates the branches: ``|`` in XPath, ``,`` in CSS. If nothing of a union within brackets would be left,
+    all of it is kept.
 
     >>> pruned("//a | (//b | //c)[1]", "|", lambda branch: "c" in branch)
     '(//c)[1]'
@@ -82,7 +82,7 @@ def _inside(branch: str, sign: str, keep: Keep) -> str:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """Split at a sign that stands within no brackets and no string."""
+    """Split at a separator outside of brackets and strings."""
     found, start = [], 0
     for place, character, depth in _signs(text):
         if character == sign and depth == 0 and text[place + 1 : place + 2] != "=":
@@ -102,7 +102,7 @@ def _brackets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _signs(text: str) -> Iterator[tuple[int, str, int]]:
-    """Yield each sign outside of strings with its place and how many brackets are open before it."""
+    """Yield each character outside of strings with its place and the number of open brackets before it."""
     depth, quote = 0, ""
     for place, character in enumerate(text):
         if quote:
@@ -120,24 +120,24 @@ _SIGNS = ("when", "unless", "needs-browser")
 
 @dataclass
 class View:
-    """A page under examination; expressions that several parts evaluate on the whole page are evaluated once."""
+    """A page under examination; an expression that several parts evaluate on the whole page is evaluated once."""
 
     page: Page
     _found: dict[tuple[str, str], bool] = field(default_factory=dict)
 
     @cached_property
     def sight(self) -> Sight:
-        """The page as signs look at it."""
+        """The page as signs are evaluated on it."""
         return Sight(self.page)
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """The literals of the page, which tell the expressions that cannot find anything on it."""
+        """An index of the page's texts, by which expressions that cannot match are skipped."""
         return literals_of(self.page)
 
     @cached_property
     def declared(self) -> frozenset[str]:
-        """The properties of schema.org that it declares of its main item."""
+        """The schema.org properties that the page declares of its main item."""
         item = main_item(self.page, (self.page.url,))
         return frozenset(item.node) if item is not None else frozenset()
 
@@ -151,7 +151,7 @@ class View:
 
 
 def nodes(selector: Selector, context: HtmlElement) -> list[Node]:
-    """Return the nodes that an expression finds, none where it fails on this page."""
+    """Return the nodes that an expression finds, none if it fails on this page."""
     try:
         return selector.nodes(context)
     except etree.XPathError:
@@ -159,7 +159,7 @@ def nodes(selector: Selector, context: HtmlElement) -> list[Node]:
 
 
 def finds(selector: Selector, context: HtmlElement) -> bool:
-    """Return whether an expression finds an element, or text that is not empty."""
+    """Return whether an expression finds an element, or a text that is not empty."""
     return any(not isinstance(node, str) or node.strip() for node in nodes(selector, context))
 
 
@@ -182,11 +182,11 @@ class Expression:
         return compile_selector(css=source, attribute=attribute)
 
     def look_at(self, view: View) -> None:
-        """Note which alternatives find something on the page."""
+        """Record which alternatives find something on the page."""
         self._note(source for source, selector in self.pending.items() if view.holds(selector))
 
     def look_within(self, contexts: Iterable[HtmlElement], literals: SourceLiterals | None) -> None:
-        """Note which alternatives find something within elements; ``literals`` are those of the elements' page."""
+        """Record which alternatives find something within elements; ``literals`` are those of the elements' page."""
         able = {
             source: selector
             for source, selector in self.pending.items()
@@ -233,7 +233,7 @@ RunParts = tuple[tuple[Expression, ...], tuple[Expression, ...], tuple[Expressio
 
 @dataclass
 class _Action:
-    """An extraction action, with the one of its level that it changes, if it is a variant's."""
+    """An extraction action; for that of a variant, with the action of its level that it changes."""
 
     items: tuple[Expression, ...]
     run: RunParts | None
@@ -308,7 +308,7 @@ class Usage:
         self._declared: dict[etree._Element, dict[str, bool]] = {}
 
     def look_for_patterns(self, view: View) -> None:
-        """Look whether the page shows signs of the application."""
+        """Record whether the page shows signs of the application."""
         self._look_for(self._patterns, view)
 
     @property
@@ -317,7 +317,7 @@ class Usage:
         return any(sign.element in self._used for sign in self._patterns)
 
     def prepare(self) -> None:
-        """Take the rest of the file apart."""
+        """Parse the rest of the file."""
         self._signs = [self._sign(element) for element in self.root.iter(*_SIGNS)]
         self._on_page = [
             self._expression(element)
@@ -328,7 +328,7 @@ class Usage:
         self._actions = [self._action(element) for element in self.root.iter("extract")]
 
     def look_at(self, view: View) -> None:
-        """Look at a page with all expressions but the patterns."""
+        """Evaluate all expressions but the patterns on a page."""
         self._look_for(self._signs, view)
         for expression in self._on_page:
             expression.look_at(view)
@@ -336,7 +336,7 @@ class Usage:
             action.look_at(view)
 
     def of(self, element: etree._Element) -> Expression | None:
-        """Return the expression of an XML element, None where it has none."""
+        """Return the expression of an XML element, None if it has none."""
         return self._expressions.get(element)
 
     def is_used(self, element: etree._Element) -> bool:
@@ -345,7 +345,7 @@ class Usage:
         return element in self._used or (expression is not None and bool(expression.used))
 
     def declared(self, field: etree._Element) -> tuple[str, ...]:
-        """Return the properties of schema.org among those a field asks for that any page declares."""
+        """Return the schema.org properties that a field asks for and any page declares."""
         return tuple(name for name, found in self._declared.get(field, {}).items() if found)
 
     def _look_for(self, signs: Iterable[_Sign], view: View) -> None:

@@ -1,17 +1,17 @@
-"""Measures what becomes of archives that are exported as WACZ packages, and of what is imported from these again.
+"""Measures what exports as WACZ packages, and imports of these, keep of archives.
 
     python -m benchmarks.wacz_round_trip ARCHIVE... [--replay N] [--validate] --json FILE
 
-An ARCHIVE is a folder of a crawl, or a file that ``aah import`` takes: of the latter a folder is made first. Each is
-exported whole, and the package is imported into another folder. A row for each way:
+An ARCHIVE is a crawl's folder, or a file that ``aah import`` reads, of which a folder is made first. Each is exported
+completely, and the package is imported into another folder. The columns of its row:
 
-- ``case``; ``records`` in the archive of the folder; ``kept`` are those of them that the import of the package kept,
-  with the same id, header and block; ``different`` have the id and another header or block; ``lost`` are not there;
-  ``told`` are the lines in which the import told of something. Goal: none lost, none different.
+- ``case``; ``records`` in the archive of the folder; ``kept``: those of them that the import of the package kept, with
+  the same id, header and block; ``different``: those with the id and another header or block; ``lost``: those that are
+  missing; ``told``: lines that the import reported. Goal: none lost, none different.
 - ``seconds`` of the export, ``bytes`` of the package.
 - ``valid``, with ``--validate``: whether ``wacz validate`` (py-wacz, in an environment of its own) accepts it.
 - ``replayed`` of ``asked``, with ``--replay``: pages of the list of pages that ReplayWeb.page shows in Chromium, from
-  the package as a static file that it asks for in parts: at least .9 of the words of their texts are seen.
+  the package as a static file that it requests in parts: at least .9 of the words of their texts are visible.
 """
 
 import argparse
@@ -43,7 +43,7 @@ from benchmarks.software.installation import ENVIRONMENTS, REQUIREMENTS, install
 from benchmarks.truth import words
 
 SHOWN = 0.9
-"""The share of a page's words that have to be seen."""
+"""The share of a page's words that must be visible."""
 REPLAY_WEB_PAGE: Final = ("replaywebpage@2.5.3", "warcio@2.4.10")
 _WITHIN = 40.0
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)$")
@@ -57,7 +57,7 @@ document.body.append(shown);
 </script></body></html>
 """
 Records = Mapping[str, tuple[str, str]]
-"""Header and digest of the block of each record, by its id and how often that was there before."""
+"""The header and the digest of the block of each record, by its id and the number of earlier records with this id."""
 
 
 def records(folder: Path) -> Records:
@@ -74,14 +74,14 @@ def records(folder: Path) -> Records:
 
 
 def aah(*arguments: str | Path) -> tuple[int, Sequence[str]]:
-    """Run a command, and return its exit code and the lines that it wrote to standard error."""
+    """Run a command; return its exit code and the lines of its standard error."""
     command = [sys.executable, "-m", "aahcrawler.cli", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr.splitlines()
 
 
 def round_trip(archive: Path, folder: Path, asked: int, *, validate: bool) -> Row:
-    """Export an archive and import it again, in a folder for what that needs."""
+    """Export an archive and import it again, in a folder for temporary files; return the row."""
     crawl, package, back = archive, folder / "package.wacz", folder / "back"
     if not archive.is_dir():
         crawl = folder / "crawl"
@@ -131,7 +131,7 @@ def listed(package: Path) -> Iterator[Mapping[str, str]]:
 
 @contextmanager
 def replay_web_page(package: Path) -> Iterator[str]:
-    """Serve ReplayWeb.page and a package as static files of one server, whose origin is yielded."""
+    """Serve ReplayWeb.page and a package as static files of one server; yield its origin."""
     installed("replaywebpage", REQUIREMENTS / "replaywebpage.txt", REPLAY_WEB_PAGE)
     programs = ENVIRONMENTS / "replaywebpage" / "node_modules" / "replaywebpage"
     files: Mapping[str, Reply] = {
@@ -148,7 +148,7 @@ def replay_web_page(package: Path) -> Iterator[str]:
 
 
 def ranged(answer: Reply, request: Request) -> Reply:
-    """Return the part of an answer that a request asks for (RFC 9110, section 14), all of it where it asks for none."""
+    """Return the range of a response that a request asks for (RFC 9110, section 14), or all of it without a range."""
     whole = replace(answer, fields=(*answer.fields, ("Accept-Ranges", "bytes")))
     asked = _RANGE.match(request.field("Range"))
     if asked is None or not any(asked.groups()):
@@ -164,7 +164,7 @@ def ranged(answer: Reply, request: Request) -> Reply:
 
 @contextmanager
 def browser_page() -> Iterator[Page]:
-    """Start Chromium until the block ends, with a page that nobody has used."""
+    """Start Chromium with an unused page; close it when the block ends."""
     rights = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=rights)

@@ -1,4 +1,4 @@
-"""The protocol between the helper and adaptation, which lies above it and is passed in (ARCOMEM, section 4.1)."""
+"""The protocol by which the helper calls adaptation, which lies above it and is passed in (ARCOMEM, section 4.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from knowledge_base.model import Application, Extract, PageLevel
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An extraction action of a level, on one page of it.
+    """An extraction action of a level, to be run on one page of that level.
 
     ``former`` is the metadata of a former crawl at this URL, None if there was none. ``shown`` is False if the page
     shows no sign of the level and the level is only assumed.
@@ -29,7 +29,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """An assumed level of a page. ``shown`` is True if the page has a sign of it, though none of the file."""
+    """The level that a page is assumed to be of. ``shown`` is True if the page has a learned sign of it."""
 
     level: PageLevel
     shown: bool = False
@@ -45,7 +45,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """Links that navigation led to, and those of its actions that should have found some and did not."""
+    """The links that navigation chose, and the names of the actions that should have found some and did not."""
 
     chosen: tuple[ChosenLink, ...]
     stopped: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Followed:
 class Adapter(Protocol):
     """Notices actions that no longer work on a site, and finds replacements.
 
-    No page content raises anything, except the errors of expressions that fail on a page.
+    Methods raise nothing that a page provokes, except the errors of expressions that fail on it.
     """
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
@@ -86,5 +86,5 @@ class Adapter(Protocol):
         chosen: Sequence[ChosenLink],
         former: Metadata | None,
     ) -> Followed:
-        """Look at the links that the navigation actions of a level chose; add those that they should have."""
+        """Check the links that the navigation actions of a level chose, and add those that the actions missed."""
         ...

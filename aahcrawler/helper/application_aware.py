@@ -31,17 +31,17 @@ from online_analysis.document import Document, Outlink
 
 _LOADING = (Act.SCROLL, Act.CLICK)
 UNKNOWN_ORDER = "day and month may be exchanged"
-"""The note on dates that were read before the date order of their site was known."""
+"""The note on dates that were read before the site had shown whether the day or the month comes first."""
 
 
 class ApplicationAwareHelper:
-    """Assists a crawl page by page.
+    """Reads the pages of a crawl one by one.
 
-    Its only state is a bounded memory of the application of each site, so that the next page of a site is verified
-    instead of searched for. Two helpers that saw the same pages return the same for the next one, on any machine: what
-    an action may cost is counted. ``values`` are lists of
-    words by their names in the knowledge base, ``keywords`` and ``entities``, for requests and forms. ``adapter``
-    replaces actions that fail; without one they just fail.
+    It remembers the application of each site, within bounds, so that the next page of a site is checked against that
+    application instead of searched for signs of all. Two helpers that read the same pages return the same for the next
+    one, on any machine: limits count work, not time. ``values`` are lists of words by their names in the knowledge
+    base, ``keywords`` and ``entities``, for requests and forms. ``adapter`` replaces actions that fail; without one
+    they just fail.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class ApplicationAwareHelper:
         self._knows_scripts = any(application.needs_browser for application in knowledge_base.applications)
 
     def comparing_drafts(self) -> Self:
-        """Have pages of drafts read generically as well, so that the better reading counts; return the helper.
+        """Read pages of drafts generically as well, and return the better reading; return the helper itself.
 
-        Crawls want that. Authors want to see what a file says by itself.
+        Crawls want that. Authors of a file want to see what the file alone finds.
         """
         self._compares_drafts = True
         return self
@@ -81,11 +81,11 @@ class ApplicationAwareHelper:
 
     @property
     def lessons(self) -> tuple[SiteLesson, ...]:
-        """What the last page that was assisted taught of its site."""
+        """What was learned of a site from the page that was read last."""
         return tuple(self._sites.lessons)
 
     def learn(self, lessons: Iterable[SiteLesson]) -> None:
-        """Learn what a page taught another helper of the same knowledge base, as if it had been assisted here."""
+        """Learn what another helper of the same knowledge base learned from a page, as if it had been read here."""
         self._sites.learn(lessons)
 
     def application(self, name: str) -> Application | None:
@@ -95,7 +95,7 @@ class ApplicationAwareHelper:
     def is_intermediate(self, url: str) -> bool:
         """Return whether the application of the site, if known, documents a URL as that of a page of links.
 
-        What a draft says of URLs is no reason to pass any over.
+        Always False for a draft: a guess is no reason to pass a URL over.
         """
         application = self._sites.application(url)
         if application is None or application.draft:
@@ -113,7 +113,7 @@ class ApplicationAwareHelper:
         return self._sites.verdict(application, url).url if application is not None else url
 
     def entrance(self, url: str, target: str) -> Reason | None:
-        """Return why a page of the site that a URL redirects to is an entrance and no page: a login, or sign-up."""
+        """Return why the target of a redirect is only an entrance to a site, such as a login; None if it is a page."""
         if site_of(url) != site_of(target):
             return None
         application = self._sites.application(target)
@@ -155,7 +155,7 @@ class ApplicationAwareHelper:
         return replace(found, failed_actions=(*found.failed_actions, *failures_of(page, found)))
 
     def _links_alone(self, page: Page, *failed: FailedAction) -> Assistance:
-        """Return nothing but the links of a page that cannot be read."""
+        """Return only the links of a page that cannot be read."""
         page.forget()
         self._watchdog.begin()
         nothing = Assistance(None, _nothing(page), failed_actions=failed)
@@ -216,7 +216,7 @@ class ApplicationAwareHelper:
         return replace(found, failed_actions=(*found.failed_actions, *_failures(page, shown)))
 
     def _acted(self, reading: ApplicationReading) -> Assistance:
-        """Return what the actions of an application find; where they cannot be run, the page is read without them."""
+        """Run the actions of an application; where they cannot be run, read the page without them."""
         page = reading.page
         found = page.attempt("actions", reading.assistance, lambda: None)
         if found is not None:
@@ -233,15 +233,12 @@ class ApplicationAwareHelper:
         return _with_entries(found, entered) if reading.place is not None else _with_content(found, generic, entered)
 
     def _adaptation(self, page: Page, application: Application, former: Metadata | None) -> Adaptation | None:
-        """Return how actions of an application that fail on a page are replaced.
-
-        Those of a draft are not: that they fail says little of the page, which is read generically as well.
-        """
+        """Return the adapter for actions that fail on a page; None for a draft, which is read generically as well."""
         is_adapted = self._adapter is not None and page.is_html and not application.draft
         return Adaptation(self._adapter, former) if self._adapter is not None and is_adapted else None
 
     def _may_hold_content(self, page: Page, application: Application) -> bool:
-        """Return whether a page of no known level is worth reading: a URL that the application avoids is not."""
+        """Return whether a page of no known level is worth reading: it is HTML, and its URL is not to be avoided."""
         return page.is_html and self._sites.verdict(application, page.url).reason is None
 
     def _generic(self, page: Page, ignored: Ignored | None = None) -> Assistance:
@@ -262,10 +259,10 @@ class ApplicationAwareHelper:
         return [link for link in known if anywhere or self._sites.verdict(application, link.url).level is not None]
 
     def scripted(self, page: Page) -> Scripted:
-        """Return how far an HTML page, or what is known of its application, shows that scripts make its content.
+        """Return how far scripts make the content of an HTML page, by the page and the knowledge base.
 
-        A page on which behaviours of its application find something to load more by may lack content as well. Never
-        raises, whatever the page contains: what cannot be told is taken for no.
+        A page that a behaviour of its application could load more on may lack content as well. Never raises, whatever
+        the page contains: what cannot be decided counts as no.
         """
         return page.attempt("scripts", lambda: self._looked_at(page), lambda: Scripted.NO)
 
@@ -274,7 +271,7 @@ class ApplicationAwareHelper:
         return Scripted.PART if found is Scripted.NO and self._lacks_part(page) else found
 
     def _lacks_part(self, page: Page) -> bool:
-        """Return whether an empty element of a page is one that a script is known to fill, whatever the application."""
+        """Return whether a page has an empty element that a script of some known software fills."""
         waiting, sight = mounts(page), Sight(page)
         return bool(waiting) and any(
             sight.meets(sign) and any(found in waiting for found in sign.selector.elements(page.tree, page.elements))
@@ -298,7 +295,7 @@ class ApplicationAwareHelper:
         return Scripted.FRAME if loads else found
 
     def behaviours(self, page: Page) -> tuple[Behaviour, ...]:
-        """Return what is to be done on a page in a browser, as far as the page as it came shows what it is of."""
+        """Return what a browser is to do on a page, by what the page shows before its scripts have run."""
         return self.knowledge_base.behaviours_on(self._match(page))
 
     def _match(self, page: Page) -> Match | None:
@@ -318,7 +315,7 @@ class ApplicationAwareHelper:
         return generic_reading.read_sitemap(page, self._sites)
 
     def _adapted(self, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
-        """Return the assumed application and level of a page that shows no sign of them; of a draft none is assumed."""
+        """Return the assumed application and level of a page that shows no sign of them; a draft is never assumed."""
         if self._adapter is None or not page.is_html or shown.rivals:
             return shown
         recognised = shown if shown.application is not None else self._kept(self._adapter, shown, page, former)
@@ -332,7 +329,7 @@ class ApplicationAwareHelper:
         return replace(recognised, place=self._recogniser.assumed(page, application, taken, place))
 
     def _kept(self, adapter: Adapter, shown: Recognised, page: Page, former: Metadata | None) -> Recognised:
-        """Let a site keep the application that it was known for although a page shows no sign of it."""
+        """Return the application that the site was known for, if the adapter keeps it for a page without signs."""
         known = self._sites.application(page.url)
         kept = adapter.application(page, known, former)
         application = self._applications.get(kept.name) if kept is not None else None
@@ -350,13 +347,13 @@ def _better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
 
 
 def _of_application(application: Application, generic: Assistance, failed: Sequence[FailedAction]) -> Assistance:
-    """Return a page of an application whose actions could not be run, as it is read without them."""
+    """Return the generic reading of a page as that of its application, whose actions could not be run."""
     document = replace(generic.document, application=application.name, kind=application.kind)
     return replace(generic, match=Match(application, None), document=document, failed_actions=tuple(failed))
 
 
 def _loads_more(page: Page, match: Match) -> bool:
-    """Return whether a behaviour of an application has something on a page to load more by."""
+    """Return whether a page has an element by which a behaviour of its application loads more content."""
     level = match.level.name if match.level is not None else None
     return any(
         selector.shows(page.tree, page.elements)

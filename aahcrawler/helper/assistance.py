@@ -16,7 +16,7 @@ from knowledge_base.url_rules import Reason
 from online_analysis.document import Document
 
 READ: Final = "read"
-"""The name of the action that fails where a page as a whole is read otherwise than it should be."""
+"""The action that is named where the reading of a page as a whole failed, and no single action."""
 
 
 class Failure(StrEnum):
@@ -33,29 +33,31 @@ class Failure(StrEnum):
     CONFLICT = "conflict"
     """Two applications claim the page with equal strength; it was treated as one of no known application."""
     SLOW = "slow"
-    """An expression of the action may take more work on this page than it may; it was not evaluated there."""
+    """An expression of the action might take more work than it may; it was not evaluated on this page."""
     STOPPED_WORKING = "stopped-working"
     """The action finds nothing any more, although the objects it used to find on this site or page are there."""
     CHANGED_SHAPE = "changed-shape"
     """The action finds less than it used to: objects, bodies or other fields are missing."""
     NO_SIGN = "no-sign"
-    """The page is of an application of which nothing on its site is a sign any more: only a former crawl knows it."""
+    """The page shows no sign of its application, nor does any page of its site; only a former crawl knows the
+    application.
+    """
     NEEDS_BROWSER = "needs-browser"
     """Only a browser that runs scripts could show the content of this page."""
     READS_LESS = "reads-less"
     """The file is a draft, and reading the page without it found more; that reading counts."""
     RAISED = "raised"
-    """A stage of reading met what it is not made for, on any page: the page was read without it."""
+    """A stage of reading raised an error that no page should provoke; the page was read without that stage."""
     NOT_SENT = "not-sent"
     """A form would change something on the server (its method is not GET), or a value for it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAction:
-    """An action that should have worked here and did not. ``level`` is empty if none was found.
+    """An action that should have worked on a page and did not. ``level`` is empty if none was found.
 
-    ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation could
-    verify it. ``spared`` says that repair, or learning, was left out here after failures on pages before.
+    ``objects`` is the number of objects, or links, that are there nevertheless, as far as adaptation could verify it.
+    With ``spared``, repair or learning was skipped after failures on earlier pages.
     """
 
     application: str
@@ -88,11 +90,11 @@ class Assistance:
     """The result of the helper for one page (ARCOMEM, section 4.1).
 
     ``match`` is None for a page of no known application. ``objects`` have distinct IRIs. ``requisites`` are absolute
-    URLs of images, style sheets, scripts and fonts; they are no links. ``refused`` names each junk link once.
-    ``containers`` are what objects are parts of and no objects: a thread, then the forum that it is in. ``learned``
-    names the first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names.
-    ``no_object`` tells why a page that was read generically yields no object, None where it yields one. ``mistakes``
-    are those of a feed or sitemap, None where there were none.
+    URLs of images, style sheets, scripts and fonts, which are not among the links. ``refused`` has each junk link once.
+    ``containers`` are what objects are parts of, the innermost first: a thread, then its forum. ``learned`` names the
+    first learned action that found any of the objects. ``sitemaps`` are those that a sitemap names. ``no_object`` tells
+    why a page that was read generically yields no object, None where it yields one. ``mistakes`` are those of a feed or
+    sitemap, None where there were none.
     """
 
     match: Match | None
@@ -116,12 +118,12 @@ def failures_of(page: Page, found: Assistance) -> tuple[FailedAction, ...]:
 
 
 def of_stages(failed: FailedStages, application: str = "") -> tuple[FailedAction, ...]:
-    """Return stages of reading that raised as failed actions."""
+    """Return the stages of reading that raised, as failed actions."""
     return tuple(FailedAction(application, "", each.stage, Failure.RAISED, each.error) for each in failed)
 
 
 def kind_of(failed: FailedAction) -> str:
-    """Return what is one and the same failure on many pages: the stage, and the type of what it raised."""
+    """Return a key for failures that are the same on many pages: the stage, and the type of the error."""
     return f"{failed.action}: {failed.detail.partition(':')[0]}"
 
 
@@ -132,7 +134,7 @@ def raised(found: Assistance) -> tuple[FailedAction, ...]:
 
 @dataclass(slots=True)
 class RaisedTally:
-    """Pages that were read without a stage which raised, by the stage, each with the first such page."""
+    """Counts pages by the stage of reading that raised on them, and keeps the URL of the first page of each."""
 
     pages: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
@@ -144,12 +146,12 @@ class RaisedTally:
             self.first.setdefault(stage, f"{url}: {each.detail}")
 
     def update(self, other: "RaisedTally") -> None:
-        """Add what another one counted."""
+        """Add the counts of another tally."""
         self.pages.update(other.pages)
         self.first = {**other.first, **self.first}
 
     def lines(self) -> Iterator[str]:
-        """Yield what people are told: a line for each stage, with an example."""
+        """Yield a line of text for each stage, with an example."""
         for stage, number in self.pages.most_common():
             pages = "page was" if number == 1 else "pages were"
             yield f"{number:,} {pages} read without {stage}, which failed: {self.first[stage]}"

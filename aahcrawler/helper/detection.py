@@ -30,14 +30,14 @@ FAILING: Final = (
 """The exceptions of expressions and values that fail on a page."""
 
 PAGE_SECONDS = 300.0
-"""Processor time after which a page is given up: what its parts may do is counted, so none gets there."""
+"""Processor time after which a page is given up. The work of each part is bounded, so no page should take as long."""
 
 
 class Watchdog:
     """Gives up a page that takes far too long in spite of all limits.
 
-    Nothing that is learned and nothing that is switched on or off depends on it. ``clock`` gives the processor time of
-    the calling thread in seconds.
+    Learning and switching actions off never depend on it, as they would differ between machines. ``clock`` gives the
+    processor time of the calling thread in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = thread_time, seconds: float = PAGE_SECONDS) -> None:
@@ -46,7 +46,7 @@ class Watchdog:
         self._end = clock() + seconds
 
     def begin(self) -> None:
-        """Begin with a page."""
+        """Start the time of a page."""
         self._end = self._clock() + self._seconds
 
     def check(self) -> None:
@@ -57,7 +57,7 @@ class Watchdog:
 
 @dataclass
 class Attempts:
-    """The parts of one application tried on one page; ``failures`` collects their failures."""
+    """Runs parts of one application on one page, and collects their ``failures``."""
 
     page: Page
     application: str
@@ -65,9 +65,9 @@ class Attempts:
     failures: list[FailedAction] = field(default_factory=list)
 
     def attempt(self, work: Callable[[], T], *, level: str = "", action: str) -> T | None:
-        """Do the work of a part; None if it cannot be done on this page, or not with what it may cost.
+        """Return the result of a part's work; None if it fails on this page, or would take more work than it may.
 
-        ``level`` and ``action`` are the names that a failure is reported under. Raises ``PageGivenUpError``.
+        ``level`` and ``action`` are the names under which a failure is reported. Raises ``PageGivenUpError``.
         """
         self.watchdog.check()
         try:
@@ -83,19 +83,19 @@ class Attempts:
     def fail(
         self, level: str, action: str, failure: Failure, detail: str = "", objects: int = 0, *, spared: bool = False
     ) -> None:
-        """Record that an action did not do its work here, and how many objects it yields nevertheless.
+        """Record that an action failed on this page, and how many objects it yields nevertheless.
 
-        ``spared`` says that repair, or learning from it, was left out.
+        With ``spared``, repair or learning was skipped.
         """
         self.failures.append(FailedAction(self.application, level, action, failure, detail, objects, spared))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A level that fits a page, and the variant of it whose actions read the page, None for its own actions.
+    """A level that fits a page, and the variant of it whose actions read the page, None for the level's own actions.
 
-    ``shown`` is False if the page shows no sign of the level and the level is only assumed; ``otherwise`` is then the
-    level whose signs it shows, which applies if the page has no object of the assumed one.
+    ``shown`` is False if the page shows no sign of the level and the level is only assumed. ``otherwise`` is then the
+    level whose signs the page shows, which is used if the page has no object of the assumed one.
     """
 
     level: PageLevel
@@ -161,21 +161,21 @@ class Recogniser:
         return Recognised(failures=tuple(look.failures), rivals=detection.rivals)
 
     def as_page_of(self, application: Application, page: Page) -> Recognised:
-        """Find the level of a page whose application is known from elsewhere."""
+        """Return the level of a page whose application is already known."""
         look = _Look(page, self._watchdog)
         return look.as_page_of(application, look.place(application))
 
     def assumed(self, page: Page, application: Application, taken: Taken, otherwise: Place | None = None) -> Place:
-        """Take a page for one of a level, in the variant that it shows signs of."""
+        """Return a level that a page is assumed to be of, in the variant that the page shows signs of."""
         attempts = Attempts(page, application.name, self._watchdog)
         variant = _Look(page, self._watchdog).variant(taken.level, attempts)
         return Place(taken.level, variant, shown=taken.shown, otherwise=otherwise)
 
     def _recognise_answer(self, page: Page, look: "_Look") -> Recognised:
-        """Find the application of an answer in JSON, the texts of which are no signs.
+        """Find the application of a JSON response, whose texts are not searched for signs.
 
-        That is one that describes the host, that the URL or the header shows, or that is remembered for the site:
-        the first of them with a level that fits.
+        Candidates are the applications that describe the host, that the URL or a header shows, or that is remembered
+        for the site. The first of them with a level that fits is taken.
         """
         shown = self._detector.detect(replace(page, body=b"")).application
         for application in (*self._hosts.of(page.url), shown, self._sites.application(page.url)):
@@ -229,7 +229,7 @@ class _Look:
         return any(map(self._meets, level.when)) and not any(map(self._meets, level.unless))
 
     def _meets(self, condition: Condition) -> bool:
-        """Say whether all parts of a sign hold, looking for nothing whose texts are not on the page."""
+        """Return whether all parts of a sign hold; expressions whose texts are not on the page are not evaluated."""
         if condition.rule is not None and not condition.rule.matches(self.sight.parsed_url):
             return False
         if condition.selector is None:

@@ -29,7 +29,7 @@ MAX_TITLE = 500
 
 
 def read_unknown(page: Page, links: Links) -> Assistance:
-    """Read an HTML page of no known application: its parts, the objects it declares or is, all its links."""
+    """Read an HTML page of no known application: its parts, its objects, all its links."""
     attempt = page.attempt
     reading = page.once(generic_objects.read_objects)
     links.sites.records.learn(page.url, reading.shapes, reading.listed)
@@ -97,7 +97,7 @@ def _plain_outlinks(described: Mapping[str, PageLink]) -> tuple[Outlink, ...]:
 
 
 def _objects(page: Page, links: Links, reading: GenericReading) -> tuple[WebObject, ...]:
-    """Return the objects of a page with their references, and the page's own one with what it declares to play."""
+    """Return the objects of a page with their references; the page's own object gets the declared media."""
     references = References(links, claims.permalink(page))
     found = tuple(
         references.of(each, body.elements, body.without)
@@ -110,7 +110,7 @@ def _objects(page: Page, links: Links, reading: GenericReading) -> tuple[WebObje
 
 
 def _titled(each: WebObject, links: Links, page: Page) -> WebObject:
-    """Return an object that has no title with the one that another page gives it: that of its thread."""
+    """Return an object; one without a title gets the title that another page gives it, such as that of its thread."""
     title = str(each.first("title") or "")
     if each.iri.partition("#")[0] == page.url and title:
         return each
@@ -125,9 +125,9 @@ def _playing(web_object: WebObject, media: str | None) -> WebObject:
 
 
 def read_other(page: Page, links: Links) -> Assistance:
-    """Read a page that is not HTML: a style sheet has requisites, a feed has links; others yield nothing.
+    """Read a page that is not HTML: a style sheet has requisites, a feed links, a document text and links.
 
-    A feed that the application of its site calls junk yields no links. A document that was read has its text and links.
+    Other types yield nothing, nor does a feed that the application of its site calls junk.
     """
     nothing = Assistance(None, Document(page.url, None, "", (), ()), refused=links.refused)
     if page.transcript is not None:
@@ -208,14 +208,14 @@ def _transcript_objects(page: Page, transcript: Transcript, document: Document) 
 
 
 AT_ONCE = 1_000
-"""Entries of one piece."""
+"""Entries of a sitemap that are read as one piece."""
 
 
 def read_sitemap(page: Page, sites: Sites) -> Iterator[Assistance]:
-    """Yield the links of a sitemap, some of its entries at a time: links to pages, and other sitemaps.
+    """Yield the links of a sitemap in pieces: links to pages, and other sitemaps.
 
-    URLs are in the canonical form of the application of their site, if known; junk is refused. What was wrong with the
-    sitemap comes last.
+    URLs are in the canonical form of the application of their site, if known; junk is refused. The last piece has the
+    mistakes in the sitemap.
     """
     sitemap = Sitemap(page)
     entries = iter(sitemap)

@@ -20,11 +20,11 @@ from knowledge_base.url_rules import ParsedUrl, Reason
 from online_analysis.document import DocumentPart, PartRole
 
 MAX_LESSONS: Final = 1_000
-"""The most that is kept of what one page teaches; the rest is learned from other pages."""
+"""The most lessons that are kept of one page."""
 
 
 class Memory(Enum):
-    """A part of what is remembered of sites."""
+    """Names one of the memories of a site."""
 
     SITES = auto()
     RECORDS = auto()
@@ -34,7 +34,7 @@ class Memory(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SiteLesson:
-    """A method of a memory that was called, and what it was told. Both can be pickled."""
+    """A call of a memory's method with its arguments, to be repeated in another process. It can be pickled."""
 
     memory: Memory
     learn: Callable[..., object]
@@ -42,7 +42,7 @@ class SiteLesson:
 
 
 class SiteLessons:
-    """The first lessons since one began to listen."""
+    """The lessons since ``begin`` was called, at most ``MAX_LESSONS``."""
 
     def __init__(self) -> None:
         self._heard: list[SiteLesson] = []
@@ -52,11 +52,11 @@ class SiteLessons:
         return iter(tuple(self._heard))
 
     def begin(self) -> None:
-        """Forget what was heard."""
+        """Drop all lessons."""
         self._heard.clear()
 
     def hear(self, memory: Memory, learn: Callable[..., object], *told: object) -> None:
-        """Keep that a method of a memory was called, as long as there are not too many."""
+        """Keep a call of a memory's method, unless there are too many already."""
         if len(self._heard) < MAX_LESSONS:
             self._heard.append(SiteLesson(memory, learn, told))
 
@@ -72,11 +72,11 @@ SignKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class UrlVerdict:
-    """An application's verdict on one URL.
+    """What an application says of one URL.
 
-    ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched.
-    ``contradicts`` tells that a draft avoids a URL that one of its levels documents: either guess may be wrong, and the
-    URL is not avoided for that.
+    ``url`` is the canonical form, ``level`` the level that documents it, ``reason`` why it is not to be fetched. With
+    ``contradicts``, a draft both avoids the URL and documents it as of a level: either guess may be wrong, so the URL
+    is not avoided.
     """
 
     url: str
@@ -87,11 +87,11 @@ class UrlVerdict:
 
 
 class Sites:
-    """Remembers the application of each host, the least recently seen forgotten first, and verdicts on URLs.
+    """Remembers the application of each host, and caches verdicts on URLs.
 
-    It serves one helper, which sets ``applications``, ``hosts``, those that describe single sites and are not detected,
-    and ``judge``: what the crawl that the page at hand is of knows of its links. ``lessons`` are what was learned since
-    these began.
+    The hosts unused for longest are forgotten first. The helper that owns it sets ``applications``, ``hosts`` (those
+    that describe single sites and are not detected) and ``judge``, what the crawl of the page at hand knows of its
+    links. ``lessons`` are what was learned since they began.
     """
 
     def __init__(self, most_hosts: int = MAX_HOSTS) -> None:
@@ -111,9 +111,9 @@ class Sites:
         self.whole = lru_cache(MAX_VERDICTS)(_whole)
 
     def date_order(self, url: str, shown: Order | None, implied: Order | None = None) -> Order | None:
-        """Note the order of dates that a page shows; return the one that the pages of its site agree on so far.
+        """Record the order of dates that a page shows; return the one that the pages of its site have agreed on so far.
 
-        ``implied`` is a likely one; it counts as long as no page of the site shows any.
+        ``implied`` is a likely order; it counts as long as no page of the site shows one.
         """
         self.lessons.hear(Memory.SITES, Sites.date_order, url, shown, implied)
         known, likely = self._orders.setdefault(site_of(url), (set(), set()))
@@ -128,11 +128,11 @@ class Sites:
         return next(iter(believed)) if len(believed) == 1 else shown
 
     def shared_titles(self, url: str, parts: Sequence[str]) -> frozenset[str]:
-        """Record the parts of a page's title; return those that titles of its site, or of its part of it, end with.
+        """Record the parts of a page's title; return those that name the site or a section of it.
 
-        These stand at an end of all titles but one, or would if others of them were left out: ``Topic`` and ``Board``
-        in ``The harbour - Topic - Board``. Titles that differ by numbers alone, as those of a thread's pages, count
-        once. Nothing is returned before ``MIN_TITLES`` titles are known; beyond ``MAX_TITLES`` the last ones count.
+        They are at an end of all titles but one, or would be if others of them were left out: ``Topic`` and ``Board``
+        in ``The harbour - Topic - Board``. Titles that differ only in numbers, like those of a thread's pages, count
+        once. Returns nothing before ``MIN_TITLES`` titles are known; the last ``MAX_TITLES`` titles count.
         """
         self.lessons.hear(Memory.SITES, Sites.shared_titles, url, tuple(parts))
         unnumbered = tuple(part for part in parts if not any(map(str.isdigit, part)))
@@ -165,13 +165,13 @@ class Sites:
             self._hosts.popitem(last=False)
 
     def remember_shown(self, url: str, name: str, keys: Collection[SignKey]) -> None:
-        """Keep the application of that name, one of those known here, by the keys of its patterns that showed it."""
+        """Remember the application with a name, and those of its patterns that have one of the keys."""
         application = self.applications.get(name)
         if application is not None:
             self.remember(url, application, _signs(application, keys))
 
     def learn(self, lessons: Iterable[SiteLesson]) -> None:
-        """Learn what a page taught that another process has read."""
+        """Apply the lessons of pages that another process has read."""
         memories: Mapping[Memory, object] = {
             Memory.SITES: self,
             Memory.RECORDS: self.records,
@@ -230,7 +230,7 @@ def _signs(application: Application, keys: Collection[SignKey]) -> tuple[Pattern
 
 
 def _shared_ends(titles: Collection[tuple[str, ...]]) -> set[str]:
-    """Return the parts that stand at an end of all titles but one, those found before left out."""
+    """Return the parts that are at an end of all titles but one, repeatedly, without those found before."""
     shared: set[str] = set()
     while len(titles) >= MIN_TITLES:
         ends: dict[str, int] = {}
@@ -262,7 +262,7 @@ def _whole(level: PageLevel, url: str) -> str:
 
 
 class Verdicts:
-    """Judges URLs; URLs that an application's rules cannot distinguish are judged once."""
+    """Judges URLs by an application's rules, once for all URLs that the rules cannot distinguish."""
 
     def __init__(self) -> None:
         self._shapes: dict[Application, Shapes] = {}
@@ -299,9 +299,9 @@ def _verdict(application: Application, address: ParsedUrl) -> UrlVerdict:
 
 
 MIN_LANGUAGE_PAGES = 5
-"""Pages whose text agrees, one after the other, before a site is believed."""
+"""Pages in a row whose text must agree with the declared language before the declarations of a site are believed."""
 CHECKED_AGAIN = 16
-"""Of a believed site every so many-th page is looked at closely all the same."""
+"""One page in this many of a site that is believed is checked thoroughly all the same."""
 
 
 @dataclass(slots=True)
@@ -312,13 +312,13 @@ class _Declared:
 
 
 LANGUAGE_SAMPLE = 600
-"""Characters of a text by which its language is told."""
+"""Characters of a text by which its language is identified."""
 
 
 class SiteLanguages:
-    """The language that the pages of each site declare, and how many of them agreed with it by their texts.
+    """The language that the pages of each site declare, and how many pages in a row agreed with it by their texts.
 
-    The least recently seen site is forgotten first. What is remembered depends on the pages alone, in their order.
+    The sites unused for longest are forgotten first. The memory depends only on the pages and their order.
     """
 
     def __init__(self, most: int, lessons: SiteLessons | None = None) -> None:
@@ -327,7 +327,7 @@ class SiteLanguages:
         self._sites: OrderedDict[str, _Declared] = OrderedDict()
 
     def believes(self, site: str, declared: str) -> bool:
-        """Return whether a quick look at the text of a page is enough for the language that it declares."""
+        """Return whether the site's declarations of this language proved right, so that a quick check suffices."""
         known = self._sites.get(site)
         if known is None or known.language != declared or known.agreed < MIN_LANGUAGE_PAGES:
             return False
@@ -337,10 +337,9 @@ class SiteLanguages:
     def language(
         self, page: Page, parts: Sequence[DocumentPart], roles: Sequence[PartRole] = ("content",)
     ) -> str | None:
-        """Return the language of the parts of some roles if they have enough text, else the declared one.
+        """Return the language of the parts with these roles if their text is long enough, else the declared language.
 
-        Of a site whose declarations proved right the declared one is believed where a quick look does not speak
-        against it.
+        Where a site's declarations proved right, the declared language is returned unless a quick check contradicts it.
         """
         sample = "\n".join(part.text for part in parts if part.role in roles)[:LANGUAGE_SAMPLE]
         declared = (page.tree.get("lang") or page.tree.get("xml:lang") or "").strip().lower()[:2]
@@ -355,7 +354,7 @@ class SiteLanguages:
         return told or known or None
 
     def learn(self, site: str, declared: str, told: str | None) -> None:
-        """Note the language that a close look at a page told, None where its text is too short to tell."""
+        """Record the language that a thorough check of a page identified, None where its text is too short."""
         if told is None or not declared:
             return
         self._lessons.hear(Memory.LANGUAGES, SiteLanguages.learn, site, declared, told)
@@ -370,16 +369,16 @@ class SiteLanguages:
 
 
 MIN_LINE_PAGES = 3
-"""Pages that have shown a line before it counts as repeated on the next ones."""
+"""Pages that must have shown a line before it counts as repeated on further pages."""
 MAX_SITES = 500
 MAX_LINES = 400
-"""The lines that are remembered of one site; those that were not shown for longest are forgotten first."""
+"""The most lines that are remembered of one site; the lines not shown for longest are forgotten first."""
 
 
 class SiteLines:
-    """The lines of articles by site, as numbers, with the first pages that showed them; a page counts once.
+    """The lines of articles of each site, as digests, with the first pages that showed each line.
 
-    The least recently seen site is forgotten first. What is remembered depends on the pages alone, in their order.
+    The sites unused for longest are forgotten first. The memory depends only on the pages and their order.
     """
 
     def __init__(self, lessons: SiteLessons | None = None) -> None:
@@ -387,9 +386,9 @@ class SiteLines:
         self._sites: OrderedDict[str, OrderedDict[int, tuple[int, ...]]] = OrderedDict()
 
     def repeated(self, site: str, url: str) -> frozenset[int]:
-        """Return the lines that several pages of a site have shown, for the reading of the page at a URL.
+        """Return the digests of lines that several pages of a site have shown, for the reading of the page at a URL.
 
-        The first pages that showed a line keep it: when they are read again, nothing of them has changed.
+        The first pages that showed a line keep it, so that reading them again yields the same.
         """
         known = self._sites.get(site)
         if known is None:
@@ -398,7 +397,7 @@ class SiteLines:
         return frozenset(line for line, pages in known.items() if len(pages) >= MIN_LINE_PAGES and page not in pages)
 
     def learn(self, site: str, url: str, lines: Sequence[int]) -> None:
-        """Note the lines of the article at a URL of a site."""
+        """Record the lines of the article at a URL of a site."""
         if not lines:
             return
         self._lessons.hear(Memory.LINES, SiteLines.learn, site, url, tuple(lines))
@@ -420,10 +419,12 @@ def _digest(url: str) -> int:
 
 
 MIN_RECORD_PAGES = 2
-"""The pages that show records of a shape before others are read by it."""
+"""Pages that must have shown records of a shape before other pages are read by it."""
 MAX_RECORD_TITLES = 10_000
 MAX_PAGES = 32
-"""The pages of each sort that count for a shape; where more are lists than show posts, it is no shape of posts."""
+"""The most pages of each sort that are counted for a shape. A shape on more lists than pages with posts is none of
+posts.
+"""
 MAX_SHAPES = 8
 """The most shapes that are remembered of one part of a site."""
 _SCRIPT = re.compile(r"[\w-]+\.[a-z]{2,5}", re.IGNORECASE)
@@ -431,7 +432,7 @@ _SCRIPT = re.compile(r"[\w-]+\.[a-z]{2,5}", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Known:
-    """A shape, the pages that showed posts of it, and those on which records of it were entries of a list."""
+    """A shape, the pages on which its records were posts, and the pages on which they were entries of a list."""
 
     shape: RecordShape
     pages: set[str] = field(default_factory=set)
@@ -439,7 +440,7 @@ class _Known:
 
 
 class SiteRecords:
-    """The shapes of records by the part of a site that their pages are in, the least recently seen forgotten first."""
+    """The shapes of records of each part of a site; the parts unused for longest are forgotten first."""
 
     def __init__(self, most: int, lessons: SiteLessons | None = None) -> None:
         self._most = most
@@ -448,7 +449,7 @@ class SiteRecords:
         self._titles: OrderedDict[str, str] = OrderedDict()
 
     def of(self, url: str) -> tuple[RecordShape, ...]:
-        """Return the shapes that several pages with addresses like a URL have shown, those of most pages first."""
+        """Return the shapes that several pages in a URL's part of the site have shown, the most frequent first."""
         known = [
             each
             for each in self._parts.get(part_of_site(url), ())
@@ -457,7 +458,7 @@ class SiteRecords:
         return tuple(each.shape for each in sorted(known, key=lambda each: -len(each.pages)))
 
     def titled(self, iri: str, title: str) -> str:
-        """Note the title that a page gives an object; return the one it has on this or another page, "" if on none.
+        """Record the title that a page gives an object; return the title that it has on any page, "" for none.
 
         A message alone on its page often lacks the title that it has in its thread.
         """
@@ -469,7 +470,7 @@ class SiteRecords:
         return title or self._titles.get(iri, "")
 
     def learn(self, url: str, shapes: Sequence[RecordShape], listed: Sequence[RecordShape] = ()) -> None:
-        """Note the shapes of the posts of a page, and those of its entries that are ``listed`` and stand elsewhere."""
+        """Record the shapes of a page's posts, and of its ``listed`` entries, which lead to pages of their own."""
         if not shapes and not listed:
             return
         self._lessons.hear(Memory.RECORDS, SiteRecords.learn, url, tuple(shapes), tuple(listed))
@@ -497,7 +498,7 @@ def _add(known: list[_Known], shape: RecordShape, url: str, *, are_posts: bool) 
 
 
 def part_of_site(url: str) -> str:
-    """Return the host of a canonical URL with its first directory, or the script that it asks.
+    """Return the host of a canonical URL with its first directory or script: pages of one part tend to be alike.
 
     >>> part_of_site("http://a.test/topic/7/knots/?page=2"), part_of_site("http://a.test/viewtopic.php?t=7")
     ('a.test/topic', 'a.test/viewtopic.php')
@@ -512,20 +513,20 @@ def part_of_site(url: str) -> str:
 
 
 class LinkJudge(Protocol):
-    """What a crawl knows of URLs, which are canonical."""
+    """What a crawl knows of canonical URLs."""
 
     def without_id(self, url: str) -> str:
-        """Return a URL without ids of sessions."""
+        """Return a URL without session ids."""
 
     def knows(self, url: str) -> bool:
-        """Return whether a URL was fetched, or is to be."""
+        """Return whether a URL was fetched, or is queued."""
 
     def allows(self, url: str, word: str) -> bool:
-        """Return whether an operator wants URLs with this word, and this one among them."""
+        """Return whether an operator allowed URLs with this word, and this URL is one of them."""
 
 
 class ByName:
-    """What is known where there is no crawl: the ids that documented software writes."""
+    """Judges links where there is no crawl: session ids are those that documented software writes."""
 
     def without_id(self, url: str) -> str:
         """Return a URL without the ids of sessions that documented software writes."""

@@ -1,6 +1,7 @@
-"""Compare readings of one page by the lines of their texts: by their letters, however they are set.
+"""Compare readings of one page by the lines of their texts, ignoring white space, punctuation and case.
 
-A line is known by its letters and digits (``line_key``); running text counts by its weight, and short lines by nothing.
+A line is identified by its letters and digits (``line_key``). Running text counts by its length, short lines not at
+all.
 """
 
 import re
@@ -15,29 +16,30 @@ from aahcrawler.induction.outline import weight
 from aahcrawler.page.claims import LONG_LINE
 
 MAX_SEARCHED: Final = 50_000_000
-"""Letters of a text that are searched through for others, again and again, before only its whole lines are found."""
+"""The most letters of a text that are searched through, summed over all searches; then only its whole lines are found.
+"""
 
 RUNNING = 40
-"""The letters of a line of running text: menus and captions have fewer."""
+"""The fewest letters of a line of running text; lines of menus and captions have fewer."""
 
 _STEPS = 3
-"""The fewest sentences that are a list of steps at the end of a text."""
+"""The fewest sentences at the end of a text that count as a list of steps."""
 _NO_WORD = re.compile(r"\W+")
 _ASCII_KEYS = {code: chr(code).lower() if re.match(r"\w", chr(code)) else None for code in range(128)}
-"""What becomes of the characters of a line in ASCII, in a third of the time that the expression takes."""
+"""Maps characters of ASCII to those of a line's key: a third of the time that the regular expression takes."""
 _MAX_KNOWN_LENGTH, _MAX_FEW_LENGTH = 2_000, 500_000
 """Characters of lines whose letters are remembered: of many, and of the few that a page without blocks consists of."""
 SENTENCE = tuple(".!?…。！？।॥۔؟։።។။།")
-"""The signs at the end of a sentence."""
+"""The characters that end a sentence."""
 QUOTES = "\"'”“»«)’"
 
 
 class SearchedText:
-    """Lines of text in which many others are looked for, each mostly behind the one before: readings of one page.
+    """Lines of one reading of a page in which those of another are searched, mostly in the order of the page.
 
-    Whole lines are found by their letters, and what is asked for in the order of the text is found on the way through
-    it. All of the text is searched for the rest, until ``MAX_SEARCHED`` letters were: from then on, whatever the
-    machine, only whole lines are found.
+    A whole line is looked up by its letters. Any other text is searched from the place of the one found before, and
+    then in all of the text. When ``MAX_SEARCHED`` letters have been searched through, on any machine, only whole lines
+    are found.
     """
 
     def __init__(self, *lines: str) -> None:
@@ -47,17 +49,17 @@ class SearchedText:
         self.searched = 0
 
     def has_line(self, line: str) -> bool:
-        """Return whether a text is one of the lines."""
+        """Return whether the text is one of the lines."""
         return line in self._lines
 
     def has(self, part: str) -> bool:
-        """Return whether a text is in one of the lines."""
+        """Return whether the text is a part of one of the lines."""
         if part in self._lines:
             return True
         return self._found(part, self._place, len(self._text)) or self._found(part, 0, self._place + len(part))
 
     def _found(self, part: str, first: int, end: int) -> bool:
-        """Look for a text between two places, and go on from there where it is found."""
+        """Search a text between two places; where it is found, the next search begins behind it."""
         if self.searched >= MAX_SEARCHED or first >= end:
             return not part
         place = self._text.find(part, first, end)
@@ -68,7 +70,7 @@ class SearchedText:
 
 
 class TextLines:
-    """The lines of one reading of a page, as they are compared with others."""
+    """The lines of one reading of a page, prepared for comparisons with other readings."""
 
     def __init__(self, lines: Iterable[str], linked: Collection[str]) -> None:
         self.lines = [line for line in lines if line]
@@ -77,17 +79,17 @@ class TextLines:
 
     @cached_property
     def running(self) -> int:
-        """Return the weight of running text."""
+        """Return the weight of the running text."""
         return sum(map(weight, self.long))
 
     @cached_property
     def keys(self) -> SearchedText:
-        """The letters of all lines."""
+        """The letters of each line, to be searched."""
         return SearchedText(*self.letters)
 
     @cached_property
     def flow(self) -> SearchedText:
-        """The letters of all lines as one."""
+        """The letters of all lines joined into one, to be searched."""
         return SearchedText("".join(self.letters))
 
     def agrees_with(self, other: "TextLines", least: float) -> bool:
@@ -95,17 +97,17 @@ class TextLines:
         return min(self.share_in(other), other.share_in(self)) >= least
 
     def is_shown_in(self, shown: AbstractSet[str]) -> bool:
-        """Return whether the page shows any running line, and the text is not the page's whole text or a script's."""
+        """Return whether a running line of this reading is among ``shown``, the keys of lines that the page shows."""
         return not shown.isdisjoint(self.long)
 
     def is_dump_of(self, other: "TextLines") -> bool:
-        """Return whether lines of the page were run together, including all those of another extraction."""
+        """Return whether this reading runs lines of the page together, all lines of another reading among them."""
         return len(self.lines) == 1 and bool(other.letters) and all(map(self.keys.has, other.letters))
 
     def without_end(self, other: "TextLines") -> Sequence[str]:
-        """Return the lines without the short ones after the last line that another extraction also has.
+        """Return the lines without the short ones behind the last line that another reading has as well.
 
-        Several sentences there are kept, as steps of a list.
+        Several sentences at the end are kept, as steps of a list.
         """
         kept = self.lines_of((other,))
         last = len(self.lines) - self.lines[::-1].index(kept[-1]) if kept else len(self.lines)
@@ -120,13 +122,13 @@ class TextLines:
         return sum(weight(key) for key in self.long if other.keys.has(key)) / (self.running or 1)
 
     def lines_before(self, lines: Sequence[str]) -> list[str]:
-        """Return the running lines before the first line that is among the given ones."""
+        """Return the running lines before the first line that is one of ``lines``."""
         known = set(map(line_key, lines))
         above = takewhile(lambda line: line_key(line) not in known, self.lines)
         return [line for line in above if len(line_key(line)) >= RUNNING]
 
     def lines_of(self, others: Iterable["TextLines"]) -> list[str]:
-        """Return the lines from the first to the last that any of the others also has."""
+        """Return the lines from the first to the last that any of the other readings has as well."""
         keys = [each.keys for each in others]
         has = [number for number, key in enumerate(self.letters) if any(each.has_line(key) for each in keys)]
         return self.lines[has[0] : has[-1] + 1] if has else []
@@ -143,16 +145,16 @@ def share_of(text: str, other: str) -> float:
 
 
 def shares_by_line(text: str, other: str) -> Iterator[tuple[str, float]]:
-    """Yield each line of a text, and the share of its running text that another text has as well."""
+    """Yield each line of a text with the share of its running text that another text has as well."""
     searched = TextLines(other.split("\n"), ())
     return ((line, TextLines((line,), ()).share_in(searched)) for line in text.split("\n"))
 
 
 def merged(text: str, other: str, third: str) -> str:
-    """Return the common text of two readings of an article: the lines of ``text`` between those in ``other`` as well.
+    """Return the common text of two readings of an article: ``text`` from the first to the last line of ``other``.
 
-    Running lines above these come from ``other``; lines amid them that neither it nor a ``third`` reading has are left
-    out.
+    Running lines above these come from ``other``. Lines between them that neither ``other`` nor a ``third`` reading has
+    are left out.
     """
     own, first, second = (TextLines(each.split("\n"), ()) for each in (text, other, third))
     kept = own.lines_of((first,))
@@ -165,12 +167,12 @@ def merged(text: str, other: str, third: str) -> str:
 
 
 def digest(key: str) -> int:
-    """Return the digest of the letters of a line, the same on any machine."""
+    """Return a digest of a line's key, the same on any machine."""
     return int.from_bytes(blake2b(key.encode("utf-8", "replace"), digest_size=8).digest())
 
 
 def line_key(line: str) -> str:
-    """Return the letters of a line, by which it is known however it is set."""
+    """Return the key of a line: its letters and digits in lower case."""
     if len(line) <= _MAX_KNOWN_LENGTH:
         return _known_key(line)
     return _known_long_key(line) if len(line) <= _MAX_FEW_LENGTH else _letters(line)

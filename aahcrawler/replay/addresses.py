@@ -1,6 +1,6 @@
 """The addresses of replayed captures: ``/{crawl}/{14 digits}{modifier}/{URL}``.
 
-Where words are marked these stand, as one part, before the URL.
+Words to be marked on the page stand before the URL, as one percent-encoded part of the path.
 """
 
 import re
@@ -32,7 +32,9 @@ class Modifier(StrEnum):
     WORDS = "wo_"
     """A page with the words marked that somebody looked for."""
     SENT = "as_"
-    """A page with its banner, as the server sent it where a browser made something else of it."""
+    """A page with its banner, as its server sent it, where the archive has a document that scripts or data made as
+    well.
+    """
     FRAME = "if_"
     """A document within a page, without a banner."""
     STYLE = "cs_"
@@ -48,12 +50,15 @@ class Modifier(StrEnum):
 PAGES: Final = frozenset(
     {Modifier.PAGE, Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH, Modifier.WORDS, Modifier.SENT}
 )
-"""Those with a banner, to which the links of such a page lead."""
+"""The modifiers of pages with a banner. Links on such a page lead to pages with a banner, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """What is asked for: the capture of a URL nearest to a moment (14 digits) in a crawl, ``words`` to be marked."""
+    """A request for the capture of a URL in a crawl that is nearest to ``moment``, a time in 14 digits.
+
+    ``words`` are those to be marked on the page; empty for none.
+    """
 
     crawl: str
     moment: str
@@ -70,9 +75,9 @@ class Address:
 
     @classmethod
     def parse(cls, path: str, query: str) -> "Address | None":
-        """Parse a path, as it was sent, and a query; None where they are no address of a capture.
+        """Return the address in a path, as it was sent, and a query; None where they are no address of a capture.
 
-        A shorter time means its first moment.
+        A time of fewer than 14 digits stands for the first moment of its year, month, day, hour or minute.
 
         >>> Address.parse("/a%2Fb/2026mp_/http://a.test/x", "y=1")
         Address(crawl='a/b', moment='20260101000000', modifier=<Modifier.PAGE: 'mp_'>, url='http://a.test/x?y=1', \

@@ -42,7 +42,7 @@ _MAX_LINES: Final = 6 * MAX_PARTS
 _MAX_MADE: Final = 4 * MAX_MANIFEST_BYTES
 _LINE_END: Final = re.compile(r"\r\n?|\n")
 _ADDRESS: Final = re.compile(r'([:,]\s*[A-Z0-9-]*+)="((?<=URI=")[^"]*+|(?i:https?:|)//[^"]*+)"')
-"""An attribute that names something else: by its name, or because its value is a URL (section 4.2)."""
+"""An attribute whose value is a URL: its name ends with ``URI``, or its value begins as a URL does (section 4.2)."""
 _ATTRIBUTE: Final = re.compile(r'[:,]\s*([A-Z0-9-]++)=(?:"([^"]*+)"|([^",]*+))')
 _GROUPED: Final = re.compile(r',\s*(AUDIO|VIDEO|SUBTITLES)="([^"]*+)"|(?<=:)(AUDIO|VIDEO|SUBTITLES)="([^"]*+)",?')
 _VARIANT: Final = "#EXT-X-STREAM-INF:"
@@ -52,12 +52,12 @@ _LIVE: Final = (
     *("#EXT-X-SERVER-CONTROL", "#EXT-X-PRELOAD-HINT", "#EXT-X-RENDITION-REPORT", "#EXT-X-PART", "#EXT-X-SKIP"),
     "#EXT-X-CONTENT-STEERING",
 )
-"""Tags that have a player ask a server for what comes next, or which server to ask."""
+"""Tags that make a player ask a server for the next segments, or for another server."""
 
 Link = Callable[[str], str | None]
-"""Returns the address in the archive of a URI as written, None where it is no URL of the web."""
+"""Returns the replay's address of a URI as the manifest writes it; None where it names nothing on the web."""
 Has = Callable[[str], bool]
-"""Returns whether the archive holds what a URI as written names."""
+"""Returns whether the archive holds the target of a URI as the manifest writes it."""
 
 
 class ShownManifest(NamedTuple):
@@ -141,7 +141,7 @@ def _group(line: str) -> tuple[str, str]:
 
 
 def _of_groups(line: str, groups: set[tuple[str, str]]) -> str:
-    """Return a line without groups that it names but nothing offers any more, since players reject such a playlist."""
+    """Return a line without references to groups of which no line is left, since players reject such a playlist."""
     if not line.startswith(_VARIANT):
         return line
 
@@ -201,7 +201,7 @@ class ArchivedStream:
     def shown(self, found: StreamFormat) -> ShownManifest:
         """Return the manifest with archive addresses, without the qualities that the archive does not hold.
 
-        Raises ``UnreadableManifestError`` where a player could not read it either, and ``OSError``.
+        Raises ``UnreadableManifestError`` for a manifest that no player could read, and ``OSError``.
         """
         body, whole = self.answers.decoded(self.answer, MAX_MANIFEST_BYTES)
         if found is StreamFormat.HLS:
@@ -226,16 +226,19 @@ class ArchivedStream:
 
 
 _FIRST: Final = 2
-"""What is looked up of a representation: its head and its first segment."""
+"""URLs that are looked up of a representation: its initialisation and its first segment."""
 _MAX_ELEMENTS: Final = 300_000
 _MAX_PASSED: Final = 300_000
-"""Elements that are passed while qualities are looked up: within some of them each quality looks for its own."""
+"""Child elements of a representation's ancestors, summed over representations, after which no further one is looked up:
+each look-up searches these children anew.
+"""
 _ASKING: Final = frozenset({"Location", "PatchLocation", "UTCTiming", "ContentSteering", "Metrics"})
-"""Elements that have a player ask a server for the time, for news, or which server to ask, or report to one."""
+"""Elements that make a player ask a server for the time, for a newer manifest or for another server, or report to one.
+"""
 _REFERENCES: Final = ("media", "initialization", "index", "bitstreamSwitching", "sourceURL")
 _REMOTE: Final = "{http://www.w3.org/1999/xlink}href"
 _ELSEWHERE: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:|[/\\]|.*\.\.)", re.DOTALL)
-"""References that do not lead into the folder of their base, or below it."""
+"""References that leave the folder of their base URL."""
 
 
 def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManifest:
@@ -272,7 +275,7 @@ def _leave_out(root: Element, url: str, has: Has) -> int:
 
 
 def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
-    """Yield the representations that are looked up."""
+    """Yield the representations that are looked up: ``MAX_QUALITIES``, or fewer if that would take too long."""
     passed = 0
     for each in everything[:MAX_QUALITIES]:
         passed += sum(len(element) for element in each.lineage)

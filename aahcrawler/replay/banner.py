@@ -57,16 +57,18 @@ _MAX_URL_LENGTH: Final = 200
 
 
 Made = Literal["", "rendered", "data", "sent"]
-"""Which of several ways a page that scripts make is shown in."""
+"""Which document of a page is shown where the archive holds several; empty where it holds one."""
 
 
 @dataclass(frozen=True, slots=True)
 class BannerInfo:
-    """Further facts for the banner: how many objects were outlined, of how many, and where the page redirects to.
+    """What the banner says beside the capture itself.
 
-    ``objects`` is None where none were to be outlined; with ``scored`` the colours of links are explained. ``made``
-    says which of two is shown where the archive holds both: the page as a browser left it (``rendered``), as it was
-    made of its ``data``, or as it was ``sent``. ``words`` are what was looked for, and how many places have it.
+    ``objects`` are the numbers of web objects that were outlined and that the page has, None where none were to be
+    outlined. ``scored`` adds an explanation of the colours of links. ``refresh`` is the URL that the page sends its
+    readers on to, ``cut`` says that only a part of the page is shown. ``made`` says which document is shown where the
+    archive holds several: the one that a browser left (``rendered``), the one made of the page's ``data``, or the one
+    that was ``sent``. ``words`` are the words looked for, and how many places were marked.
     """
 
     objects: tuple[int, int] | None = None

@@ -21,13 +21,13 @@ from aahcrawler.layout import ARCHIVE, INDEX, INDEXES, WARC
 from aahcrawler.segments import segments
 
 MAX_LINE_LENGTH = 1 << 22
-"""Bytes of a line beyond which it is read as several."""
+"""The most bytes of a line; a longer one is read as several lines."""
 _BLOCK = 1 << 16
 _FEW = 1 << 13
-"""Bytes of a sorted file in which lines are read one after another."""
+"""When bisection has come down to this many bytes of a sorted file, lines are read one after another."""
 _SAMPLE = 1 << 10
 _MAX_READ = 1 << 28
-"""Bytes of new lines that one look takes in; what is beyond is taken in by the next."""
+"""The most bytes of new lines that one ``refresh`` reads; the next one reads on."""
 
 
 class Lines(Protocol):
@@ -43,7 +43,7 @@ class Lines(Protocol):
 
 
 class SortedLines:
-    """The lines of a sorted file, which does not change but may be replaced.
+    """The lines of a sorted file, which may be replaced by another one, but is never changed in place.
 
     The position of the last key is cached, since lookups go up and down from one place.
     """
@@ -176,9 +176,9 @@ def _backwards(file: BinaryIO, end: int) -> Iterator[bytes]:
 
 
 NEAR = 500
-"""Captures of one key before a moment, and after it, that are looked at."""
+"""The most captures of one key that are looked at before a moment, and after it."""
 _LISTED = 20_000
-"""Lines that one page of a list may cost."""
+"""The most lines of the index that are read for one page of a list."""
 _DIGITS = 14
 T = TypeVar("T")
 _PAGES = frozenset({"text/html", "application/xhtml+xml", "text/plain", "application/pdf", "warc/revisit"})

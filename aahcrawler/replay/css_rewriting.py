@@ -10,7 +10,7 @@ MAX_READ: Final = 4_000_000
 """Characters of a style sheet that are read; what follows is left out."""
 
 Rewrite = Callable[[str, Modifier], str | None]
-"""Returns what stands for a URL as written; None where nothing may."""
+"""Returns the replacement of a URL as the style sheet writes it; None where it is to be removed."""
 
 # Possessive, and none fails once begun, so that a scan is linear. What has no meaning here is one token, however long:
 # names that no parenthesis follows, blanks, signs.
@@ -35,7 +35,7 @@ _ESCAPE: Final = re.compile(r"\\(?:([0-9a-fA-F]{1,6})\s?|(\n)|([\s\S])|$)")
 _UNSAFE: Final = re.compile(r"[^!#-%'*-;=?-\[\]-~]")
 _LINE_ENDS: Final = re.compile(r"\r\n?|\f")
 _SETS: Final = frozenset({"image-set", "-webkit-image-set", "image"})
-"""Functions in which a string is a URL."""
+"""Functions whose string arguments are URLs."""
 _SOURCES: Final = frozenset({"url", "src", "url-prefix"})
 
 

@@ -62,7 +62,7 @@ class Surroundings:
 
     @property
     def linked(self) -> Modifier:
-        """How the links of the document are shown: as the document itself, but that no words are marked there."""
+        """The modifier of the document's links: its own, except that words are marked on the page itself alone."""
         if self.address.modifier is Modifier.WORDS:
             return Modifier.PAGE
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
@@ -181,7 +181,7 @@ def _make_settable(node: Element) -> None:
 
 
 def _is_unwanted(element: Element) -> bool:
-    """Return whether an element only leads elsewhere, or changes where others lead."""
+    """Return whether an element is to be removed: it directs the browser, or hides or redirects others."""
     tag = str(element.tag)
     if tag == "meta":
         return element.get("http-equiv") is not None or element.get("charset") is not None or _is_policy(element)
@@ -225,7 +225,7 @@ def _unwrap(element: Element) -> None:
 
 
 def _picture(element: Element, _: Surroundings) -> None:
-    """Make a picture show the one file, of those a browser might choose, that the crawler fetched."""
+    """Reduce a picture with several files to choose from to the one file that the crawler fetched."""
     chosen = shown_by(element)
     for name in ("srcset", "data-srcset", "sizes", "data-src", "data-lazy-src", "data-original"):
         element.attrib.pop(name, None)
@@ -270,7 +270,7 @@ def _frame(element: Element, around: Surroundings) -> None:
 
 
 def _empty(element: Element) -> None:
-    """Move the content of an element after it, since the parser puts everything after a void element inside it."""
+    """Move the content of an element behind it: an element that HTML keeps empty cannot hold any."""
     parent = element.getparent()
     if parent is None:
         return
@@ -291,7 +291,7 @@ def _inner_document(text: str, around: Surroundings) -> str:
 
 
 def _plugin(element: Element, around: Surroundings) -> None:
-    """Show the content of a plug-in as a document or a picture, where it was one."""
+    """Replace a plug-in by a frame for a document, else by a picture; one that names no URL, by its own content."""
     if element.tag == "embed":
         _empty(element)
     name = "data" if element.tag == "object" else "src"

@@ -11,11 +11,11 @@ from urllib.parse import urljoin
 
 LINK_FORMAT: Final = "application/link-format"
 MAX_LISTED: Final = 100_000
-"""Mementos that are taken from the TimeMaps of one URL."""
+"""The most mementos that are taken from the TimeMaps of one URL."""
 _TARGET: Final = re.compile(r"[\s,]*<([^<>]*)>")
 _PARAMETER: Final = re.compile(r'\s*;\s*([A-Za-z0-9*!#$&+.^_`|~-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?')
 _MAX_LINKS: Final = 1_000
-"""Links of one Link field that are looked at."""
+"""The most links that are read of one Link field."""
 
 
 class NoTimeMapError(Exception):
@@ -75,9 +75,9 @@ def as_http_date(moment: datetime) -> str:
 
 
 def links_in(text: str, most: int = _MAX_LINKS) -> Iterator[Link]:
-    """Yield the links of a Link field or of a document in link format, up to the first thing that is none.
+    """Yield the links of a Link field or of a document in link format, until something is no link.
 
-    Time and memory are in proportion to the length of the text.
+    Time and memory are linear in the length of the text.
     """
     at = 0
     while most and (target := _TARGET.match(text, at)):
@@ -93,7 +93,7 @@ def links_in(text: str, most: int = _MAX_LINKS) -> Iterator[Link]:
 
 
 MAX_KEY_PLACE: Final = 200
-"""Characters in which a line of JSON of a CDX server has named its key."""
+"""The key of a line of JSON of a CDX server begins within this many characters."""
 
 
 def read_time_map(text: str, media_type: str, url: str) -> TimeMap:

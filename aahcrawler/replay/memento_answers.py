@@ -1,4 +1,4 @@
-"""Answers for Memento clients (RFC 7089): a TimeGate, TimeMaps, and the Link fields of mementos.
+"""Responses to Memento clients (RFC 7089): a TimeGate, TimeMaps, and the Link fields of mementos.
 
 ``/CRAWL/timegate/URL`` redirects to the capture nearest to Accept-Datetime, the newest one without it.
 ``/CRAWL/timemap/link/URL`` lists all captures in link format, ``/CRAWL/timemap/json/URL`` in JSON as MemGator writes
@@ -21,7 +21,7 @@ from aahcrawler.urls import canonicalize
 PAGE_SIZE: Final = 1_000
 """Mementos on one page of a TimeMap."""
 MAX_MEMENTOS: Final = 100_000
-"""Captures of one URL that TimeMaps have, the oldest ones."""
+"""The most captures of one URL that its TimeMaps list, the oldest ones."""
 _NEWEST: Final = "99991231235959"
 _PATH: Final = re.compile(r"/[^/]+/(timegate|timemap/(?:link|json))/(?:([0-9]{1,4})/)?(.+)", re.DOTALL)
 _ONE_SLASH: Final = re.compile(r"(?i)(https?):/+")
@@ -29,7 +29,10 @@ _ONE_SLASH: Final = re.compile(r"(?i)(https?):/+")
 
 @dataclass(frozen=True, slots=True)
 class MementoQuestion:
-    """What a client asks for: ``kind`` is ``timegate``, ``timemap/link`` or ``timemap/json``, ``page`` from 1 on."""
+    """A request of a Memento client.
+
+    ``kind`` is ``timegate``, ``timemap/link`` or ``timemap/json``, ``page`` counts from 1.
+    """
 
     kind: str
     url: str
@@ -37,7 +40,7 @@ class MementoQuestion:
 
     @classmethod
     def parse(cls, path: str, query: str) -> "MementoQuestion | None":
-        """Parse a path, as it was sent, and a query; None where they are no such question.
+        """Return the request in a path, as it was sent, and a query; None where they are no such request.
 
         >>> MementoQuestion.parse("/floods/timemap/link/2/http://a.test/", "")
         MementoQuestion(kind='timemap/link', url='http://a.test/', page=2)
@@ -52,7 +55,7 @@ class MementoQuestion:
 
 @dataclass(frozen=True, slots=True)
 class MementoAnswer:
-    """An answer: status, header fields, body."""
+    """The status, header fields and body of a response."""
 
     status: int
     headers: Mapping[str, str]
@@ -61,17 +64,20 @@ class MementoAnswer:
 
 @dataclass(frozen=True, slots=True)
 class MementoAnswers:
-    """The answers for one crawl, whose addresses begin with ``root`` (``http://localhost:8000``), called ``crawl``."""
+    """Responds to Memento clients for the crawl named ``crawl``.
+
+    ``root`` is the beginning of its addresses, such as ``http://localhost:8000``.
+    """
 
     root: str
     crawl: str
     lookup: CaptureLookup
 
     def answer(self, asked: MementoQuestion, accept_datetime: str) -> MementoAnswer:
-        """Return the answer to a question. Raises ``NoIndexError`` where the archive has no index."""
+        """Return the response to a request. Raises ``NoIndexError`` where the archive has no index."""
         if asked.kind == "timegate":
             return self._negotiated(asked.url, accept_datetime)
-        mementos = self._all(asked.url)
+        mementos = _shown(self.lookup.all_of(asked.url, MAX_MEMENTOS), asked.url)
         first = (asked.page - 1) * PAGE_SIZE
         shown = mementos[first : first + PAGE_SIZE]
         if not shown:
@@ -94,7 +100,7 @@ class MementoAnswers:
         return ", ".join((*self._of_url(url), *around))
 
     def _negotiated(self, url: str, accept_datetime: str) -> MementoAnswer:
-        """Return a redirect to the capture nearest to a date (RFC 7089, section 4.1.1); 400 for what is no date."""
+        """Return a redirect to the capture nearest to a date (RFC 7089, section 4.1.1), or 400 for an invalid date."""
         date = http_date(accept_datetime) if accept_datetime else None
         fields = {"Vary": "accept-datetime", "Content-Type": "text/plain; charset=utf-8"}
         if accept_datetime and date is None:
@@ -108,9 +114,6 @@ class MementoAnswers:
 
     def _near(self, url: str, moment: str) -> Sequence[Indexed]:
         return _shown(self.lookup.nearest(url, moment), url)
-
-    def _all(self, url: str) -> Sequence[Indexed]:
-        return _shown(self.lookup.all_of(url, MAX_MEMENTOS), url)
 
     def _lines(
         self, asked: MementoQuestion, mementos: Sequence[Indexed], shown: Sequence[Indexed], *, has_more: bool

@@ -1,7 +1,7 @@
-"""Finds the elements of a page that show its web objects, by the objects' texts, and never a wrong one.
+"""Finds the elements of a page that show its web objects, by the objects' texts.
 
 A text that occurs once on the page is at that place. Of several occurrences, the author near them and the order of the
-objects decide. An object counts as not found where doubt remains.
+objects decide. Where doubt remains, the object counts as not found, so that no wrong element is ever named.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -17,7 +17,7 @@ from aahcrawler.page.text import UNREAD, bare
 
 Span = tuple[int, int]
 MAX_PLACES: Final = 200
-"""Places of one text that are looked at."""
+"""The most places of one text that are looked at."""
 
 
 class PageText:
@@ -86,10 +86,10 @@ def _within(inner: Span, outer: Span) -> bool:
 
 _MAX_LINES: Final = 2_000
 _SHORT: Final = 24
-"""Letters up to which a text has to be all that an element holds."""
+"""A text of at most this many letters must be all that an element holds."""
 _SHORT_NAME: Final = 5
 _GAP: Final = 4_000
-"""Letters that may stand between the lines of one body, which the reading left out."""
+"""The most letters, in all, that a page may have between the lines of one body."""
 _QUOTES: Final = frozenset({"blockquote", "q", "cite"})
 
 
@@ -211,7 +211,7 @@ class _Search:
         return best
 
     def _tells(self, element: Element, words: str, body: Span) -> bool:
-        """Return whether an element contains a name or title beside a body.
+        """Return whether an element contains a name or a title outside of a body.
 
         A short one must be the whole text of an element.
         """

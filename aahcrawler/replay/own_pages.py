@@ -55,7 +55,7 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
 
 
 def told_of(answer: RecordedResponse) -> Mapping[str, str]:
-    """Return the fields that describe the capture: its time (RFC 7089), and its record."""
+    """Return the header fields that describe a capture: its time (RFC 7089), and the id of its record."""
     return {
         MEMENTO_DATETIME: format_datetime(answer.date.replace(microsecond=0), usegmt=True),
         "AAH-Record": "".join(sign for sign in answer.record_id if "!" <= sign <= "~")[:200],
@@ -64,7 +64,10 @@ def told_of(answer: RecordedResponse) -> Mapping[str, str]:
 
 
 def original_of(answer: RecordedResponse) -> Mapping[str, str]:
-    """Return what the site said of a payload, marked as other archives mark it, for those who take it as it came."""
+    """Return the site's own fields on the payload, prefixed ``X-Archive-Orig-`` as other archives do.
+
+    They are for clients that take the payload unchanged.
+    """
     found = ((name, answer.headers.get(name)) for name in ("Content-Type", "Content-Language", "Last-Modified"))
     return {
         f"X-Archive-Orig-{name}": "".join(sign for sign in value if " " <= sign <= "~")[:1000]
@@ -74,7 +77,7 @@ def original_of(answer: RecordedResponse) -> Mapping[str, str]:
 
 
 def as_file(url: str) -> Mapping[str, str]:
-    """Return the fields that make a browser save a response as a file, named after the end of its URL."""
+    """Return the header fields that make a browser save a response as a file, named after the end of its URL."""
     name = url.partition("?")[0].rstrip("/").rpartition("/")[2][-_MAX_NAME_LENGTH:] or "capture"
     return {
         "Content-Type": "application/octet-stream",
@@ -195,9 +198,9 @@ _UNSEEN = re.compile(
 
 
 def printable(text: str, most: int = 300) -> str:
-    r"""Return a text in one line with its control characters, direction marks and unseen signs spelled out.
+    r"""Return a text as one line, with control characters, direction marks and invisible characters spelled out.
 
-    One that is longer than ``most`` characters is cut, which three dots say.
+    A text longer than ``most`` characters is cut and ends with three dots.
 
     >>> printable("a\u202eb\n")
     'a⟨U+202E⟩b⟨U+000A⟩'

@@ -1,13 +1,12 @@
-"""Marks on a replayed page, without scripts: elements that match parts of an entry, and words looked for.
+"""Marks on a replayed page: elements that match parts of an entry, and words that were looked for.
 
-The page's own scripts, handlers and forms are removed as from any replayed page, and the policy of the response allows
-only the script that carries its nonce. All that script can tell the cockpit is the number of an element, and it knows
-nothing else.
+The page's own scripts, handlers and forms are removed as from any replayed page. The policy of the response allows only
+the script that carries its nonce. That script can tell the cockpit the number of an element, and nothing else.
 """
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
@@ -139,7 +138,7 @@ _INSIDE: Final = {
     "picture": (),
     "select": (),
 }
-"""Elements that hold no text themselves, and those in them that do."""
+"""Elements that hold no text themselves, each with the elements in it that do."""
 _VOID: Final = frozenset({"img", "input", "br", "hr", "video", "audio", "iframe", "textarea", "svg", "canvas"})
 _OUTLINE_LABEL: Final = (
     "all:initial!important;display:inline-block!important;background:{}!important;color:#fff!important;"
@@ -186,7 +185,7 @@ def new_label(element: Element) -> Element:
 ATTRIBUTE: Final = "data-aah-n"
 """The attribute of a marked page that holds the number of an element."""
 LABEL: Final = f"{ATTRIBUTE}-label"
-"""The attribute of labels, which are no elements of the page."""
+"""The attribute that tells labels from elements of the page."""
 _OWN: Final = "data-aah"
 
 
@@ -211,15 +210,16 @@ def write_numbers(tree: Element) -> list[Element]:
 
 Span = tuple[int, int]
 FindWords = Callable[[str, str], Sequence[Span]]
-"""Returns where in a text what somebody looks for stands, by the query: spans in their order, which do not overlap."""
+"""Returns the spans in a text that match a query, given the query and the text; they are in order and do not overlap.
+"""
 FIRST_WORD: Final = "aah-word"
 """The id of the first mark."""
 MAX_WORDS: Final = 2_000
-"""Marks of a page; of more the first ones are made."""
+"""The most marks on a page; further matches stay unmarked."""
 MAX_TEXT: Final = 2_000_000
-"""Letters of a page in which words are looked for."""
+"""The most letters of a page in which words are looked for."""
 _WITHOUT: Final = UNREAD | {"svg", "math", "select", "option", "textarea", "title", "iframe", "object", "button"}
-"""Elements in which no other may stand, or whose text is no text of the page."""
+"""Elements in which no other element may stand, or whose text is not shown as text of the page."""
 _STYLE: Final = "background:#ffe066!important;color:#111!important;outline:1px solid #7a5c00!important"
 
 
@@ -230,7 +230,7 @@ def no_words(_query: str, _text: str) -> Sequence[Span]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A text of a tree: that at the beginning of an element, or behind it (``is_tail``)."""
+    """A text of a tree: the one at the beginning of an element, or, with ``is_tail``, the one behind the element."""
 
     element: Element
     is_tail: bool
@@ -238,9 +238,10 @@ class _Text:
 
 
 def mark_words(tree: Element, find: Callable[[str], Sequence[Span]]) -> int:
-    """Mark what ``find`` finds in the text of a page, and return how many marks there are.
+    """Mark what ``find`` finds in the text of a page; return the number of marks.
 
-    It is given the texts that a reader sees, each behind a line break: a word that markup parts is not found.
+    ``find`` is given the texts that a reader sees, joined by line breaks, so that a word which markup splits is not
+    found.
     """
     texts = [*_texts(tree)]
     spans = iter(sorted(find("\n".join(each.text for each in texts)))[:MAX_WORDS])
@@ -296,7 +297,7 @@ def _mark(text: _Text, spans: Sequence[Span], *, is_first: bool) -> None:
 
 
 PLACE: Final = "/marked/"
-"""How the addresses of marked pages begin; a handle follows."""
+"""The beginning of the paths of marked pages; a handle follows."""
 MAX_HANDLES: Final = 400
 HANDLE_SECONDS: Final = 12 * 3600.0
 NOWHERE: Final = "#aah-nowhere"
@@ -309,7 +310,7 @@ _MEMBER: Final = "padding-left:1.5em;font-family:monospace"
 
 @dataclass(frozen=True, slots=True)
 class MarkedPage:
-    """A page with its marks, in a crawl at a time (14 digits), from which its pictures are taken.
+    """A page with its marks. Its pictures are taken from a crawl at a time (14 digits).
 
     The tree of ``page`` will be changed, so nobody else may use it.
     """
@@ -321,7 +322,7 @@ class MarkedPage:
 
 
 MakePage = Callable[[], MarkedPage | None]
-"""Makes a marked page whenever it is to be shown; None where it is there no more."""
+"""Makes a marked page each time it is to be shown; returns None where it no longer exists."""
 
 
 class MarkedPages:
@@ -366,7 +367,7 @@ def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
 
 
 def _flat(tree: HtmlElement) -> None:
-    """Move the content of shadow roots into the page, where it can be chosen."""
+    """Move the content of shadow roots into the page, where its elements can be chosen."""
     for template in list(tree.iter("template")):
         template.tag = "div"
         template.attrib.pop("shadowrootmode", None)
@@ -396,11 +397,8 @@ def _chosen(marked: MarkedPage) -> int:
 def _script(cockpit: str, nonce: str, chosen: int) -> str:
     text = resources.files(__package__).joinpath("choosing.js").read_text("utf-8")
     values = {"nonce": nonce, "data-cockpit": cockpit, "data-attribute": ATTRIBUTE, "data-chosen": str(chosen)}
-    return f"<script{_written(values)}>{text}</script>"
-
-
-def _written(values: Mapping[str, str]) -> str:
-    return "".join(f' {name}="{markup_of(value)}"' for name, value in values.items())
+    attributes = "".join(f' {name}="{markup_of(value)}"' for name, value in values.items())
+    return f"<script{attributes}>{text}</script>"
 
 
 def _json_document(tree: HtmlElement, elements: list[Element]) -> Rewritten:

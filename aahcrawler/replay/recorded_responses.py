@@ -29,7 +29,7 @@ _ASKED_RANGE = re.compile(r"\s*bytes\s*=\s*(?:(\d{1,15})\s*-\s*(\d{0,15})|-\s*(\
 
 
 class ByteRange(NamedTuple):
-    """The bytes of a response from ``begin`` up to, but without, ``end``."""
+    """The bytes of a response from ``begin`` up to, but not including, ``end``."""
 
     begin: int
     end: int
@@ -78,7 +78,7 @@ def asked_range(field: str, size: int) -> ByteRange | None:
 _RANGE: Final = re.compile(r"\s*bytes\s+(\d{1,15})-(\d{1,15})/(\d{1,15})\s*", re.IGNORECASE)
 _LENGTH: Final = re.compile(r"\d{1,15}")
 _SETTLED: Final = timedelta(minutes=1)
-"""How long before an answer a file must have been changed last for that date to tell it from others (8.8.2.2)."""
+"""How much older than the response a Last-Modified date must be to identify a version (RFC 9110, 8.8.2.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def part_of(status: int, headers: Headers, holder: Indexed, payload: int) -> Cap
 
 
 def joined(parts: Sequence[CapturedPart], like: CapturedPart) -> tuple[Piece, ...]:
-    """Return the pieces that make up the whole file that a part belongs to, in order; none where one is missing."""
+    """Return in order the pieces of the whole file that the part ``like`` belongs to; none where one is missing."""
     alike = [each for each in parts if (each.size, each.validator) == (like.size, like.validator)]
     pieces: list[Piece] = []
     at = 0
@@ -148,7 +148,7 @@ def joined(parts: Sequence[CapturedPart], like: CapturedPart) -> tuple[Piece, ..
 
 
 def in_order(pieces: Sequence[tuple[Piece, Iterator[bytes]]]) -> Iterator[bytes]:
-    """Yield the bytes of pieces, each given with its payload. Ends early where a payload does."""
+    """Yield the bytes of pieces, each given with its payload. Ends early where a payload is shorter than its piece."""
     for piece, payload in pieces:
         left = piece.size
         for found in piece.taken.cut(payload):
@@ -159,7 +159,7 @@ def in_order(pieces: Sequence[tuple[Piece, Iterator[bytes]]]) -> Iterator[bytes]
 
 
 def _validator(headers: Headers) -> str:
-    """Return what identifies this version of the file among those of its URL; empty where nothing does reliably."""
+    """Return what tells this version of the file from others at its URL; empty where no field does so reliably."""
     tag = headers.get("ETag").strip()
     if tag:
         return f"tag {tag}" if tag.startswith('"') else ""
@@ -177,13 +177,15 @@ def _date(field: str) -> datetime | None:
 
 
 MAX_DECODED: Final = 1 << 26
-"""Bytes of a payload that are read, and made of it, where it came in a content coding."""
+"""The most bytes that are read of a payload in a content coding, and that are decoded from it."""
 MAX_SHOWN: Final = 5_000_000
-"""Bytes of a page or a style sheet that are shown. One made to take long takes seconds and hundreds of megabytes."""
+"""The most bytes of a page or style sheet that are shown. A hostile one of that size takes seconds and hundreds of
+megabytes.
+"""
 _LOOKS = 10
-"""Captures of a URL of which the records are read until one of them can be shown."""
+"""The most captures of a URL whose records are read in search of one that can be shown."""
 _MAX_PARTS = 50
-"""Captures of a URL that are looked at for parts of one file."""
+"""The most captures of a URL that are examined for parts of one file."""
 _MAX_SIZES = 1_000
 _IN_PARTS = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
 _IDENTICAL = "identical-payload-digest"
@@ -192,14 +194,14 @@ _FOLDED = re.compile(rb"\r?\n[ \t]+")
 
 @dataclass(frozen=True, slots=True)
 class RecordedResponse:
-    """A capture that can be shown. ``holder`` is the place of its payload, which may be that of another capture.
+    """A capture that can be shown.
 
-    ``record_id`` is without angle brackets, that of the revisit where it is one. ``url`` is as the record has it.
-    ``location`` is the absolute URL that a redirect leads to; empty for other responses. ``whole`` is False where the
-    crawl truncated the response, and for a part of a file; ``is_revisit`` says that its payload is that of another
-    capture. ``earlier`` and ``later`` are the times of the neighbouring captures of the URL, in 14 digits, empty where
-    there is none. ``pieces`` make up the payload, none where ``holder`` has the whole. ``own`` is the place of the
-    capture itself.
+    ``record_id`` is that of its own record, without angle brackets, and ``own`` the place of that record. ``holder`` is
+    the place of the payload: with ``is_revisit``, that of another capture. ``pieces`` make up the payload of a file
+    that was captured in parts; they are empty where ``holder`` has the whole. ``url`` is as the record has it.
+    ``location`` is the absolute URL that a redirect leads to; empty for other responses. ``whole`` is False for a part
+    of a file, and where the crawl truncated the response. ``earlier`` and ``later`` are the times of the neighbouring
+    captures of the URL, in 14 digits, empty where there is none.
     """
 
     record_id: str
@@ -233,7 +235,7 @@ class _Opened:
 class RecordedResponses:
     """The responses in the archive of a crawl's folder, whose WARC files are in ``archive``. Thread-safe.
 
-    Files and index may be others than the folder's own: those of other programs.
+    Files and index may also be those of other programs.
     """
 
     def __init__(self, crawl: Path, archive: Path | None = None, lookup: CaptureLookup | None = None) -> None:

@@ -90,11 +90,9 @@ class Tickets:
         self._secrets = Secrets(MAX_TICKETS, TICKET_SECONDS, clock)
 
     def issue(self, path: str, holder: str = "") -> str:
-        """Return a ticket to a path of the replay for a session of the cockpit.
+        """Return a ticket to a path of the replay for a session of the cockpit, whose key ``holder`` is a single word.
 
-        Raises ``ValueError`` for anything else.
-
-        ``holder`` is the key of that session, a single word.
+        Raises ``ValueError`` where the path is not one of the replay.
         """
         is_path = path.startswith("/") and not path.startswith(("//", "/\\")) and len(path) <= _MAX_PATH_LENGTH
         if not is_path or not path.isascii() or not path.isprintable():
@@ -158,7 +156,7 @@ def _digest(value: str) -> bytes:
 
 ENTER: Final = "/enter"
 _AT_ONCE: Final = 3
-"""Answers that are made at once, which bounds the memory."""
+"""The most responses that are made at the same time, which bounds the memory."""
 _LISTED: Final = 100
 _MAX_FORM_LENGTH: Final = 4_096
 _MAX_ADDRESS_LENGTH: Final = 20_000
@@ -205,8 +203,8 @@ def replay_app(
 ) -> ASGIApp:
     """Return the application that shows the captures of these crawls under these host names (without port).
 
-    Without a door, whoever can connect is let in, and no marked pages are shown. ``annotate`` and ``find_words`` are
-    called in threads.
+    Without a ``door``, whoever can connect is let in, and no marked pages are shown. ``annotate`` and ``find_words``
+    are called in threads.
     """
     shown = partial(ReplayedCaptures, annotate=annotate, find_words=find_words)
     return _ReplayApp(folders, frozenset(host.lower() for host in hosts), door, shown, marked or MarkedPages())
@@ -283,7 +281,9 @@ class _ReplayApp:
         captures = self._known.get(folder)
         if captures is None:
             captures = self._known[folder] = self._captures(folder)
-        mementos = MementoAnswers(_root(request), unquote(name), captures.answers.lookup)
+        # The host was found to be a name of the replay.
+        root = f"{request.url.scheme}://{request.headers.get('host', '')}"
+        mementos = MementoAnswers(root, unquote(name), captures.answers.lookup)
         try:
             if asked is not None:
                 found = mementos.answer(asked, request.headers.get("accept-datetime", ""))
@@ -354,11 +354,6 @@ def _path(scope: Scope) -> str:
     """Return the path as it was sent, without decoding escapes in archived URLs."""
     raw: bytes = scope.get("raw_path") or scope["path"].encode("utf-8")
     return raw.partition(b"?")[0].decode("latin-1")
-
-
-def _root(request: Request) -> str:
-    """Return what the addresses of a request's host begin with; the name was found to be one of the replay's."""
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
 
 
 def _host(headers: Headers) -> str:

@@ -28,7 +28,7 @@ _PLAYED: Final = re.compile(
     r"(?:audio|video|font)/[a-z0-9.+-]{1,80}|application/(?:ogg|font-woff2?|x-font-[a-z]{3,5}|vnd\.ms-fontobject)|"
     r"image/(?:png|apng|jpeg|jpg|pjpeg|gif|webp|avif|bmp|tiff|jxl|svg\+xml|x-icon|vnd\.microsoft\.icon)"
 )
-"""Types of pictures, fonts, sound and film: browsers show them, and take none for a page that could run anything."""
+"""Media types of pictures, fonts, sound and film: no browser takes one of these for a document that may run scripts."""
 _TEXTS: Final = re.compile(r"text/.*|application/(?:.*\+)?(?:json|xml|javascript|ecmascript|x-javascript|rdf|x-sh|sql)")
 _KEPT_STATUS: Final = frozenset({403, 404, 410, 500, 503})
 _BEGINNING: Final = 20_000
@@ -37,7 +37,7 @@ _SUBTITLES: Final = "text/vtt"
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What is to be marked on a page: its web objects, in its order, its links by canonical URL, and words."""
+    """What is to be marked on a page: its web objects in their order, scores of links by canonical URL, and words."""
 
     objects: tuple[ShownObject, ...] = ()
     link_scores: Mapping[str, float] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Annotations:
 
 
 Annotate = Callable[[str, RecordedResponse], Annotations | None]
-"""Returns what is to be marked on a capture of the crawl with that id; None for nothing."""
+"""Returns what is to be marked on a response of the crawl with an id; None for nothing."""
 
 
 def no_annotations(_crawl: str, _answer: RecordedResponse) -> Annotations | None:
@@ -57,8 +57,8 @@ def no_annotations(_crawl: str, _answer: RecordedResponse) -> Annotations | None
 class Shown:
     """A response of the replay. ``found`` are the numbers of the objects that were outlined.
 
-    ``body`` is given in pieces where it may be large; they can be read once. ``size`` is the number of its bytes, which
-    makes ranges of it available; None where that is unknown, or the response is no file.
+    A large ``body`` is given in pieces that can be read once. ``size`` is the number of its bytes, which allows ranges
+    of it to be sent; None where it is unknown, or the response is no file.
     """
 
     status: int
@@ -76,9 +76,9 @@ class ReplayedCaptures:
         self._annotate, self._find_words = annotate, find_words
 
     def show(self, address: Address, *, in_part: bool = False) -> Shown:
-        """Return the response for an address; ``in_part`` says that a range of it will be requested.
+        """Return the response for an address. Raises ``NoIndexError`` where the archive has no index.
 
-        Raises ``NoIndexError`` where the archive has no index.
+        With ``in_part``, the size of a file is counted where need be, so that a range of it can be sent.
         """
         answer = self.answers.nearest(address.url, address.moment)
         if answer is None:
@@ -210,9 +210,9 @@ class ReplayedCaptures:
         return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
 
     def _file(self, answer: RecordedResponse, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
-        """Return pictures, sound and the like unchanged, and other types with the fields ``otherwise``.
+        """Return pictures, sound and the like unchanged, and other types with the header fields ``otherwise``.
 
-        Without such fields other types are not shown, as a browser must not interpret them.
+        If ``otherwise`` is empty, other types are not shown, since a browser must not interpret them.
         """
         beginning, body = self._body(answer)
         media_type = answer.headers.media_type

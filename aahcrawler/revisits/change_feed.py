@@ -59,7 +59,7 @@ def _of_visit(visit: Visit) -> Iterator[tuple[str, str | None]]:
 
 
 def _of_dating(subject: str, dated: Dating) -> Iterator[str]:
-    """Yield when the change happened: an interval, without its beginning if that is unknown."""
+    """Yield statements of when the change happened: an interval, without its beginning if that is unknown."""
     interval = iri(f"{subject}#change")
     yield f"{iri(subject)} <{v.CHANGED_DURING}> {interval}"
     yield f"{interval} <{v.RDF_TYPE}> <{v.INTERVAL}>"
@@ -141,7 +141,7 @@ def atom_feed(visits: Iterable[Visit], named: str, address: str = "") -> bytes:
 
 
 def told(visit: Visit) -> str:
-    """Return in words what a visit found.
+    """Return what a visit found, in words.
 
     >>> at = datetime(2026, 1, 2, tzinfo=UTC)
     >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))

@@ -44,9 +44,9 @@ from aahcrawler.revisits.visit_record import (
 
 MILLISECONDS_A_DAY: Final = 86_400_000
 MAX_LOOKED_AT: Final = 5_000
-"""Visits that are looked at for one page of a list."""
+"""The most visits that are examined for one page of a list."""
 MAX_TIMED_VISITS: Final = 500_000
-"""Visits that tell how long a crawl takes."""
+"""The most visits from which the duration of a crawl is estimated."""
 _LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
@@ -86,9 +86,9 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A visit with values derived from it: digests of an earlier response if its own was not repeated.
+    """A visit, with digests taken over from earlier visits if its own response did not repeat them.
 
-    ``since`` is the moment of the earliest visit since which the page was the same, else its own.
+    ``since`` is the moment of the earliest visit since which the page has been the same, this one at the latest.
     """
 
     record: VisitRecord
@@ -116,9 +116,9 @@ class ListedVisit:
 
 
 class TimedVisit(NamedTuple):
-    """A visit, as far as it tells how long crawls take.
+    """A visit, as far as the duration of crawls is estimated from it.
 
-    ``is_page`` says that a page was there, and no list of pages, error or redirect.
+    ``is_page`` is False for a list of pages, an error and a redirect.
     """
 
     url: str
@@ -154,12 +154,12 @@ class ChangeIndex(DerivedIndex[bytes]):
         return segment_members(source, begin)
 
     def begin(self) -> None:
-        """Forget what was learned about sites, and to which crawls segments belong."""
+        """Drop what was learned about sites, and which crawls segments belong to."""
         self._volatile, self._servers, self._lists = {}, {}, None
         self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
-        """Add the lines of a member. Raises ``ValueError`` for a line that is not of the log."""
+        """Add the lines of a gzip member to the index. Raises ``ValueError`` for a line that is not of the log."""
         try:
             entries = [ENTRY.validate_json(line) for line in entry.splitlines()]
         except ValidationError as error:
@@ -202,7 +202,7 @@ class ChangeIndex(DerivedIndex[bytes]):
             self._learn_places(seen, page, judged.state)
 
     def _judge_after(self, page: int, at: int) -> None:
-        """Judge the visits after one that was added late again, up to the next one that saw the page."""
+        """Judge again the visits after one that was added late, up to the next visit that found the page."""
         rows = self.base.execute("SELECT id, record FROM visit WHERE page = ? AND at > ? ORDER BY at", (page, at))
         for number, line in rows.fetchall():
             seen = VisitRecord.model_validate_json(line)
@@ -302,7 +302,10 @@ class ChangeIndex(DerivedIndex[bytes]):
         return found.fetchone() is not None
 
     def timed_visits(self, before: int | None = None, most: int = MAX_TIMED_VISITS) -> list[TimedVisit]:
-        """Return how long the newest ``most`` visits took, the oldest first; those of crawls ``before`` one alone."""
+        """Return the durations of the newest ``most`` visits, the oldest first.
+
+        With ``before``, only those of crawls with a lower number.
+        """
         rows = self.base.execute(
             "SELECT url, visit.at, json_extract(record, '$.seconds'), crawl, json_extract(record, '$.status'), "
             "state != 'failed' AND json_extract(record, '$.template') IS NOT NULL "
@@ -321,7 +324,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         yield from map(self._visit, self.base.execute(f"{_SELECT} JOIN page ON page.last = visit.id ORDER BY page.id"))
 
     def telling_pages(self, crawl: int) -> Counter[ChangeState] | None:
-        """Count by state the visits of a crawl after which pages differ for their readers (``Visit.matters``).
+        """Count by state the visits of a crawl that found a difference for readers (``Visit.matters``).
 
         Visits of lists of pages, such as feeds, are left out. None if the log has no visit of the crawl.
         """
@@ -341,13 +344,13 @@ class ChangeIndex(DerivedIndex[bytes]):
         return dict(rows.fetchall())
 
     def frequencies(self) -> Mapping[str, str]:
-        """Return how often each page changes according to the last sitemap; of several, the first by name counts."""
+        """Return the ``changefreq`` that a sitemap last gave each page; of several, the first by name counts."""
         return dict(self.base.execute("SELECT url, frequency FROM stated ORDER BY url, via DESC").fetchall())
 
     def listed_changes(self) -> Mapping[str, tuple[int, float]]:
-        """Return, for each list, how many moments its newest entries give, and how many days these span.
+        """Return, for each list, the number of dates that its newest entries give, and the days that these span.
 
-        An entry of a feed is a change of the feed. The hundred newest moments count.
+        An entry of a feed is a change of the feed. The hundred newest dates count.
         """
         rows = self.base.execute(
             "SELECT via, count(*), max(at) - min(at) FROM (SELECT via, at, row_number() OVER "
@@ -431,7 +434,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         return self._known_volatile(seen.template).issuperset(seen.places)
 
     def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
-        """Yield the sources that say when a page changed, with the moment, the most trusted first."""
+        """Yield the sources that date a change of the page, with the moment they give, the most trusted first."""
         if state == ChangeState.GONE:
             return
         if modified is not None and self.server_dates(seen.url).are_trusted:
@@ -468,7 +471,7 @@ def _conditions(wanted: WantedVisits) -> list[tuple[str, object]]:
 
 
 def _judged(before: _Known | None, seen: VisitRecord) -> _Judged:
-    """Compare a visit with the one before; digests that a response did not repeat are those of the earlier visit."""
+    """Compare a visit with the one before; digests that the response did not repeat are taken from that one."""
     state, kind = _against(before, seen)
     payload, text = seen.payload, seen.text
     if before is not None and state is ChangeState.UNCHANGED and payload in {None, before.payload}:
@@ -498,7 +501,7 @@ def _against(before: _Known | None, seen: VisitRecord) -> tuple[ChangeState, Cha
 
 
 def _of_page(before: _Known, seen: VisitRecord) -> tuple[ChangeState, ChangeKind | None]:
-    """Return what became of a page that answered both times."""
+    """Return what a visit found about a page that the visit before it had found as well."""
     is_readable = before.text is not None and seen.text is not None and before.record.reader == seen.reader
     texts = before.text == seen.text if is_readable else None
     # A crawl compares with what was there before it began: not with its own visits, of a page that is fetched again.

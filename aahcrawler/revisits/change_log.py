@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _MAX_LISTED_DATES: Final = 100
-"""How many dates of one list are in a line: a takedown removes whole lines."""
+"""The most dates of a list that one line of the log has; short lines, since a takedown removes whole lines."""
 
 
 class ChangeLog(SegmentedOutput):
@@ -66,9 +66,10 @@ class ChangeLog(SegmentedOutput):
     def listed(
         self, via: str, at: datetime, changed: Mapping[str, datetime], frequencies: Mapping[str, str] | None = None
     ) -> None:
-        """Append when the list ``via``, read at ``at``, says that pages of its site changed, by canonical URL.
+        """Append that the list ``via``, read at ``at``, dates changes of pages of its site, by canonical URL.
 
-        ``frequencies`` is how often they change according to it, in the words of the sitemap protocol (``changefreq``).
+        ``frequencies`` gives how often pages change by that list, in the words of the sitemap protocol
+        (``changefreq``).
         """
         dates = {url: milliseconds(moment) for url, moment in changed.items()}
         stated = frequencies or {}
@@ -102,9 +103,9 @@ def visits(folder: Path, url: str | None = None, since: datetime | None = None) 
 
 
 def timed_visits(folder: Path, before: int | None = None) -> list[TimedVisit]:
-    """Return how long the visits of a crawl's folder took, the oldest first; those of crawls ``before`` one alone.
+    """Return the durations of the visits of a crawl's folder, the oldest first; of very many, the newest.
 
-    Of very many the newest are returned. Raises as ``visits`` does.
+    With ``before``, only those of crawls with a lower number. Raises as ``visits`` does.
     """
     if not (folder / CHANGES).is_dir():
         return []
@@ -121,9 +122,9 @@ def last_visits(folder: Path) -> Mapping[str, Visit]:
 def counted_changes(folder: Path, crawl: int, counts: Mapping[str, int]) -> Mapping[str, int]:
     """Return how many pages a crawl found ``new``, ``changed``, ``unchanged`` and ``gone``, according to the log.
 
-    A page does not count as changed if only its template has, or a part that differs on every visit; one that stays
-    gone is not counted. ``counts`` has the same by what servers sent, and is returned for the first crawl of a folder,
-    or if the log has no visit of the crawl. Raises as ``visits`` does.
+    A page of which only the template has changed, or a part that differs on every visit, does not count as changed; one
+    that stays gone is not counted. ``counts`` are the same numbers by what servers sent; they are returned for the
+    first crawl of a folder, or if the log has no visit of the crawl. Raises as ``visits`` does.
     """
     if crawl <= 1 or not (folder / CHANGES).is_dir():
         return counts

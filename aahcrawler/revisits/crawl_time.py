@@ -1,4 +1,4 @@
-"""Estimate how long a crawl of known URLs will take, by how long each site's visits took before.
+"""Estimate how long a crawl of known URLs will take, from the durations of each site's former visits.
 
 There are two estimates: that of the paper on changes of the Web of Data (section 5), by mean times of domains and bins
 of threads, and a simulation of the queues of a polite crawl with delays learned from the change log.
@@ -15,42 +15,42 @@ from typing import Final, Protocol
 
 DOWNLOAD: Final = 2.0
 DELAY: Final = 1.0
-"""Seconds of a download, and between two, for an unknown site: the paper's defaults."""
+"""For an unknown site, the seconds that a download takes, and those between two downloads: the paper's defaults."""
 SLOTS: Final = 64
-"""How many fetches run at once."""
+"""The most fetches that run at the same time."""
 _MAX_GAP: Final = 20.0
-"""A gap between two visits counts at most this many times the usual gap: a longer one is a pause of the crawl."""
+"""A gap between two visits counts at most as this many usual gaps: what exceeds that was a pause of the crawl."""
 _LAST_CRAWLS: Final = 5
-"""How many of the last crawls the pace of a site is derived from."""
+"""The pace of a site is derived from at most so many of the last crawls."""
 _FEW_GAPS: Final = 3
 _MAX_STEPS: Final = 200_000
 AROUND: Final = 3.0
-"""Seconds of a crawl before its first visit and after its last, where nobody has measured them."""
+"""Seconds of a crawl before its first visit and after its last, as long as they were never measured."""
 
 
 class Timed(Protocol):
-    """A visit, as far as it tells how long crawls take; ``seconds`` are those of its answer, None: not measured."""
+    """A visit with the seconds that its response took, None if not measured."""
 
     @property
     def url(self) -> str:
-        """What was visited."""
+        """The URL that was visited."""
 
     @property
     def at(self) -> datetime:
-        """When the request began."""
+        """When the request was sent."""
 
     @property
     def seconds(self) -> float | None:
-        """How long the answer took."""
+        """How long the response took."""
 
     @property
     def crawl(self) -> int:
-        """The number of its crawl."""
+        """The number of the visit's crawl."""
 
 
 @dataclass(frozen=True, slots=True)
 class SiteLoad:
-    """URLs of one site to visit.
+    """The work of visiting so many URLs of one site.
 
     ``download`` is the seconds that a response takes, ``pace`` those from one visit to the next: the delay, the
     response and everything else that a page needs.
@@ -62,7 +62,7 @@ class SiteLoad:
 
     @property
     def delay(self) -> float:
-        """The seconds between two visits in which nothing is requested from the site."""
+        """The seconds between two visits during which the site is not asked for anything."""
         return max(0.0, self.pace - self.download)
 
 
@@ -91,15 +91,15 @@ def site_loads(
 
 
 def _telling(crawls: Iterable[int]) -> Sequence[int]:
-    """Return the crawls from which to estimate others: the newest ones; the first one only if it is the only one."""
+    """Return the crawls from which others are estimated: the newest ones; the first one only if it is the only one."""
     numbers = sorted(crawls)
     return numbers[1:][-_LAST_CRAWLS:] or numbers
 
 
 def warm_up_seconds(visits: Iterable[Timed], site_of: Callable[[str], str]) -> float:
-    """Return how much longer crawls took, from their first visit to their last, than their queues did; the median.
+    """Return by how many seconds crawls, from first visit to last, exceeded the time of their queues; the median.
 
-    Not all sites begin at once, and the second pages wait until the analysers are loaded.
+    Not all sites begin at once, and second pages wait until the analysers are loaded.
     """
     by_crawl: dict[int, list[Timed]] = defaultdict(list)
     for visit in visits:
@@ -127,16 +127,19 @@ def _length(visits: Sequence[Timed], site_of: Callable[[str], str]) -> float:
 
 
 def _gaps(visits: Sequence[Timed]) -> tuple[list[float], float]:
-    """Return the seconds between visits of a site in one crawl, and how many count at most: more is a pause."""
+    """Return the gaps between visits of a site in one crawl, in seconds, and the most that a gap counts.
+
+    What exceeds that was a pause of the crawl.
+    """
     gaps = [(after.at - before.at).total_seconds() for before, after in pairwise(visits)]
     longest = _MAX_GAP * max(median(gaps), 0.001) if gaps else _MAX_GAP * (DOWNLOAD + DELAY)
     return [min(each, longest) for each in gaps], longest
 
 
 def around_seconds(visits: Iterable[Timed], crawl: int, seconds: float) -> float | None:
-    """Return how much of a crawl's seconds was before its first visit and after its last: starting, robots.txt, ending.
+    """Return how many of a crawl's seconds, such as those of starting and ending, were not between its visits.
 
-    None for a crawl without visits, or one that was interrupted: its visits span more time than it ran.
+    None for a crawl without visits, and for an interrupted one, whose visits span more time than it ran.
     """
     own = [each for each in visits if each.crawl == crawl]
     if not own:
@@ -147,7 +150,7 @@ def around_seconds(visits: Iterable[Timed], crawl: int, seconds: float) -> float
 
 
 def _load(urls: int, crawls: Sequence[Sequence[Timed]]) -> SiteLoad:
-    """Return the load of a site by its visits in several crawls. Each crawl counts as one, however long it was."""
+    """Return the load of a site by its visits in several crawls, each of which weighs the same, however long it was."""
     downloads, paces = list[float](), list[float]()
     for visits in crawls:
         timed = [each.seconds for each in visits if each.seconds is not None]
@@ -161,9 +164,10 @@ def _load(urls: int, crawls: Sequence[Sequence[Timed]]) -> SiteLoad:
 
 
 def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int = _MAX_STEPS) -> float:
-    """Return how long visits take where each site is visited at its pace and so many answers are awaited at once.
+    """Return how long visits take if each site is visited at its pace, with at most ``slots`` fetches at a time.
 
-    Sites with the most left go first where several could be visited. Of more than so many ``steps`` several are one.
+    Among sites that could be visited, those with the most URLs left go first. If there are more than ``steps`` visits,
+    several are simulated as one.
     """
     sites = [load for load in loads if load.urls > 0]
     step = 1 + sum(load.urls for load in sites) // steps
@@ -186,9 +190,9 @@ def simulated_seconds(loads: Iterable[SiteLoad], slots: int = SLOTS, steps: int 
 
 @dataclass(frozen=True, slots=True)
 class KnownCrawl:
-    """What a crawl of known URLs has to do, by the visits of former ones: the load of each site, and what is beside it.
+    """The work of a crawl of known URLs: the load of each site by former visits, and what comes on top.
 
-    ``beside`` are the seconds that are part of no queue: starting, warming up, ending.
+    ``beside`` is the seconds that belong to no queue: starting, warming up, ending.
     """
 
     sites: Mapping[str, SiteLoad]
@@ -202,7 +206,7 @@ class KnownCrawl:
         last: tuple[int, float],
         wanted: Mapping[str, int] | None = None,
     ) -> "KnownCrawl":
-        """Return what visits tell, the oldest first; ``last`` is the number of the last crawl, and its seconds.
+        """Return the work by former visits, the oldest first; ``last`` is the number and seconds of the last crawl.
 
         ``site_of`` and ``wanted`` are those of ``site_loads``.
         """
@@ -217,9 +221,9 @@ class KnownCrawl:
 
 
 def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:
-    """Return the paper's estimate for this many threads: the size of the bins into which all sites are packed.
+    """Return the paper's estimate for a number of threads: the size of the bins into which all sites are packed.
 
-    A site has as many threads as downloads fit into its delay, fewer if all of them together are too many.
+    A site gets as many threads as downloads fit into its delay, or fewer if all sites together would need too many.
     """
     sites = [load for load in loads if load.urls > 0]
     if not sites:
@@ -235,7 +239,7 @@ def packed_seconds(loads: Iterable[SiteLoad], threads: int) -> float:
 
 
 def _threads_of(load: SiteLoad, most: int) -> int:
-    """Return how many downloads of a site run at once if each begins a delay after the one before."""
+    """Return how many downloads of a site run at the same time if one begins after each delay."""
     return max(1, min(most, int(load.download / load.delay))) if load.delay else 1
 
 
@@ -244,10 +248,10 @@ def _domain_seconds(load: SiteLoad, threads: int) -> float:
 
 
 def _packed_threads(threads: Sequence[int], times: Sequence[float]) -> int:
-    """Return how many threads the bins need that are as long as the longest site, by first fit."""
+    """Return how many threads are needed to pack all sites, by first fit, into bins as long as the longest site."""
     longest = max(times)
     bins: list[tuple[float, int]] = []
-    """How full each bin is, and the most threads of a site in it, as a heap."""
+    """A heap of bins: how full each is, and the most threads of a site in it."""
     for number, time in sorted(zip(threads, times, strict=True), reverse=True):
         if bins and bins[0][0] + time <= longest:
             filled, most = bins[0]

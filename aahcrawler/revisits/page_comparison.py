@@ -1,4 +1,4 @@
-"""Compare two captures of a page, and learn from comparisons which dates and which changes of a site mean something.
+"""Compare two captures of a page, and learn which dates and which places of a site's pages mean nothing.
 
 Both are learned from the change log alone, for each server and each template separately: what holds for one says
 nothing about another. Without enough evidence, a date is not believed, and a place counts as content.
@@ -29,18 +29,22 @@ from aahcrawler.revisits.visit_record import ChangeKind, DateSource, Dating, Pla
 from aahcrawler.urls import resolve
 
 MIN_VISITS: Final = 3
-"""The fewest visits as evidence."""
+"""The fewest visits that are enough evidence."""
 MIN_WORDS: Final = 5
-"""The fewest visits as evidence that a place has other words each time."""
+"""The fewest visits that are enough evidence that a place has other words each time."""
 MIN_PAGES: Final = 3
-"""The fewest pages of a template on which it must have."""
+"""The fewest pages of a template on which a place must have other words each time."""
 NEARLY_ALWAYS: Final = 0.75
-"""A place that differs in this share of all visits of a template's pages means nothing: prices seldom change."""
+"""A place that differs in at least this share of all visits of a template's pages means nothing; prices differ less
+often.
+"""
 _FALSE: Final = 0.2
-"""If a larger share of a server's dates is false, none is believed."""
+"""If a larger share of a server's dates is false, none of them is believed."""
 _AT_REQUEST: Final = 5_000
 _AHEAD: Final = 60_000
-"""A server's date within this many milliseconds of the request is that of the request; a later one is in the future."""
+"""A date at most this many milliseconds after the request counts as the time of the request, a later one as in the
+future.
+"""
 DAY: Final = timedelta(days=1)
 
 
@@ -48,9 +52,9 @@ DAY: Final = timedelta(days=1)
 class ServerDates:
     """How the ``Last-Modified`` dates of a server agreed with observations.
 
-    Of the dates it ``told``, ``at_request`` equal the time of the request, so that the server made them up, and
-    ``ahead`` are in the future; ``idle`` changed while the page did not, and ``missed`` did not change while its
-    content did. ``older`` are all others.
+    Of ``told`` dates, ``at_request`` equal the time of the request, so the server made them up, and ``ahead`` are in
+    the future. ``idle`` dates changed while the page did not, ``missed`` ones stayed while the content changed.
+    ``older`` are all others.
     """
 
     told: int = 0
@@ -80,7 +84,7 @@ def judged_date(modified: int, asked_at: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PlaceEvidence:
-    """In how many visits a place was all that differed, on how many ``pages``, of how many ``compared`` visits."""
+    """In how many visits only this place differed, on how many ``pages``, and how many visits were ``compared``."""
 
     visits: int
     pages: int
@@ -89,8 +93,8 @@ class PlaceEvidence:
     def is_volatile(self, place: Place) -> bool:
         """Return whether a change at the place means nothing.
 
-        Numbers, times and tokens need less evidence than words. Words must also be alone at the place, as with an
-        advert; the entries of a list are not.
+        Numbers, times and tokens need less evidence than words. Words count only where the place occurs once on the
+        page, as an advert does: entries of a list do not.
         """
         if self.visits < max(MIN_VISITS, NEARLY_ALWAYS * self.compared):
             return False
@@ -98,9 +102,9 @@ class PlaceEvidence:
 
 
 def telling_places(places: Iterable[Place], known: frozenset[Place]) -> frozenset[Place]:
-    """Return the places for which a visit is evidence: all that differed, ignoring those known to mean nothing.
+    """Return the places for which a visit is evidence: all that differed, except those known to mean nothing.
 
-    If several differed at once the visit is evidence for none, unless all of them were numbers.
+    If several differed at once, the visit is evidence for none, unless only numbers differed at all of them.
     """
     unknown = frozenset(places) - known
     is_plain = len(unknown) == 1 or all(place.numbers for place in unknown)
@@ -152,12 +156,12 @@ def dated(previous: datetime | None, at: datetime, told: Iterable[tuple[DateSour
 
 
 MAX_NODES: Final = 400_000
-"""How many beginnings and ends of elements are examined."""
+"""The most beginnings and ends of elements that are examined."""
 MAX_PLACES: Final = 20
-"""How many places of a page are reported. If more differ, the page itself has changed, and none is reported."""
+"""The most places of a page that are reported. If more differ, the page itself has changed, and none is reported."""
 _LINES: Final = BLOCKS | {"td", "th"}
 _UNREAD: Final = (UNREAD - {"head"}) | {"title"}
-"""In a page that opens no body, the parser leaves content in the head."""
+"""Unread elements. The head is read, since the parser leaves content there if the page opens no body."""
 _AROUND: Final = frozenset({Zone.SIDE, Zone.MENU, Zone.DROPPED})
 _MAX_MASKED: Final = 2_000
 _NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -235,7 +239,7 @@ def _values(tree: Element) -> Mapping[str, Counter[str]]:
 def compared(former: PageContent, now: PageContent) -> Difference | None:
     """Return what differs between two captures of a page whose bytes differ; None if neither has any text.
 
-    The content of such a page comes from elsewhere, perhaps its scripts, and whether it changed is unknown.
+    Without text, the content comes from elsewhere, perhaps from scripts, and it is unknown whether it changed.
     """
     if not former.lines and not now.lines:
         return None
@@ -248,9 +252,9 @@ def compared(former: PageContent, now: PageContent) -> Difference | None:
 
 
 def of_data(texts: Difference | None) -> Difference:
-    """Return what differs between two captures of data that say something else, given how their texts differ.
+    """Return the difference between two captures of data whose statements differ; ``texts`` is that of their texts.
 
-    Nothing in rows and statements is a template, so ``texts`` is given for JSON only: its places, such as a time that
+    In rows and statements nothing is a template, so ``texts`` is given for JSON only: its places, such as a time that
     differs on every visit, are learned like those of pages.
     """
     if texts is None or texts.kind is ChangeKind.TEMPLATE:

@@ -1,16 +1,16 @@
 """How often a page probably changes before its own visits show it: by similar pages, by its sitemap, by its URL.
 
-The prior of a page gives the probabilities of K rates (``rate_levels``). They are learned in a chain of groups: all
-pages, those of its site, those of which the sitemap says the same, those of its template. A group with few visits also
-uses the group above it, as if that were three more pages, and no page is evidence for itself. This is the prior of
-Gamma-Poisson models without their shape: sites have pages that change hourly and pages that never do, and few between.
+The prior of a page gives the probabilities of K rates (``rate_levels``). They are learned in nested groups: all pages,
+those of its site, those with the same ``changefreq``, those of its template. In each group, the next larger group
+counts as three more pages, and no page is evidence for itself. The prior thus has the role of a Gamma distribution in
+Gamma-Poisson models, but not its shape: sites have pages that change hourly and pages that never do, and few between.
 
-Whether rates hold or jump is learned in the same groups: the chances of the models of ``RateBeliefs``, by how well each
-of them foretells the visits of the other pages.
+Whether rates hold or jump is learned in the same groups: the probabilities of the models of ``RateBeliefs``, by how
+well each of them predicts the visits of the other pages.
 
-Where many pages are known, their addresses stand in the place of all pages: naive Bayes over ten bins of rates, by the
-features of Living Web Archives (section 3.3.5.1) that are known before a visit. They count where they foretell the
-visits of each page from all others better than the rates of all pages do.
+If many pages are known, a naive Bayes classifier takes the place of the group of all pages. It sorts pages into ten
+bins of rates, by those features of Living Web Archives (section 3.3.5.1) that are known before a visit. It is used only
+if it predicts the visits of each page from all others better than the rates of all pages do.
 """
 
 import math
@@ -47,12 +47,12 @@ STATED: Final[Mapping[str, float]] = {
 """Days between changes by ``changefreq`` of a sitemap (sitemaps.org); ``always`` is more often than any crawl visits.
 """
 _AS_PAGES: Final = 3.0
-"""As how many pages of a group the group above it counts."""
+"""The number of pages as which the next larger group counts in a group."""
 _STATED_WIDTH: Final = math.log(10.0)
-"""The standard deviation of the logarithm by which a sitemap not compared with visits yet misses the rate."""
+"""The standard deviation of the logarithm of the rate, for a ``changefreq`` that was not compared with visits yet."""
 _ROUNDS: Final = 8
 _MANY: Final = 200
-"""From this many pages with evidence on, URLs are used."""
+"""The fewest pages with evidence for which URLs are used."""
 _BINS: Final = 10
 _SPECIAL: Final = "~_?;:,%"
 _DIGITS: Final = re.compile(r"\d+")
@@ -73,12 +73,12 @@ class Ground(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownPage:
-    """What is known about a page. Pages with equal values are equal, whatever their URLs.
+    """What is known about a page. Pages about which the same is known are equal, whatever their URLs.
 
-    ``features`` are those of its URL (``address_features``). ``visits`` are those after the first one. ``age`` is for
-    how many days it had been the same at its first visit, as far as its server, a list or the page itself gives a date.
-    ``stated`` is the ``changefreq`` of its sitemap, empty if it has none. ``listed`` is how many of its changes a list
-    dates, and how many days are between the first and the last of them.
+    ``features`` are those of its URL (``address_features``). ``visits`` are those after the first one. ``age`` is the
+    days for which the page had been the same at its first visit, if its server, a list or the page itself gives a date.
+    ``stated`` is the ``changefreq`` of its sitemap, empty if it has none. ``listed`` is the number of its changes that
+    a list dates, and the days from the first of them to the last.
     """
 
     site: str
@@ -91,20 +91,20 @@ class KnownPage:
 
     @property
     def has_dates(self) -> bool:
-        """Whether anything besides visits shows when it changed."""
+        """Whether anything but visits shows when it changed."""
         return self.age is not None or self.listed[0] > 1
 
     @property
     def is_evidence(self) -> bool:
-        """Whether it shows anything about how often pages change."""
+        """Whether anything about it shows how often pages change."""
         return bool(self.visits) or self.has_dates
 
 
 @dataclass(frozen=True, slots=True)
 class RatePrior:
-    """What is believed of a page before its own visits, and what tells most of it.
+    """The prior of a page before its own visits, and the evidence that contributes most to it.
 
-    ``shares`` are the chances of the K rates, ``weights`` those of the M models of how long a rate lasts.
+    ``shares`` are the probabilities of the K rates, ``weights`` those of the M models of how long a rate lasts.
     """
 
     shares: Floats
@@ -113,7 +113,7 @@ class RatePrior:
 
     @property
     def chances(self) -> Floats:
-        """The chances of models and rates (M x K), with which ``JumpingRate`` begins."""
+        """The joint probabilities of models and rates (M x K), with which ``JumpingRate`` begins."""
         return self.weights[:, None] * self.shares
 
 
@@ -160,7 +160,7 @@ def learned_priors(pages: Sequence[KnownPage], bounds: Bounds) -> list[RatePrior
 
 
 class _Evidence:
-    """N different pages and, for each of K rates, the likelihood of what was seen of the page."""
+    """N different pages, and the likelihood of each page's evidence at each of K rates."""
 
     def __init__(self, counted: Mapping[KnownPage, int], rates: Floats) -> None:
         self.pages = list(counted)
@@ -188,7 +188,7 @@ class _Evidence:
         return (foretold, Ground.ADDRESS) if self._score(foretold) > self._score(shares) else (flat, Ground.NOTHING)
 
     def _foretold(self, shares: Floats) -> Floats:
-        """Return the probabilities by naive Bayes, if ``shares`` (N x K) are those of pages with any URL."""
+        """Return the probabilities of rates by naive Bayes, with ``shares`` (N x K) as those of pages of any URL."""
         found = _posterior(shares, self.likelihoods)
         usual = (self.numbers * found).sum(axis=0)
         usual /= usual.sum()
@@ -212,13 +212,13 @@ class _Evidence:
         return _posterior(shares, factors[:, bin_of])
 
     def _score(self, shares: Floats) -> float:
-        """Return the logarithm of the likelihood of all visits under priors."""
+        """Return the log-likelihood of all visits if ``shares`` are the priors."""
         return float((self.numbers[:, 0] * np.log((shares * self.likelihoods).sum(axis=1))).sum())
 
     def by_groups(self, above: Floats, ground: Ground) -> tuple[Floats, list[Ground]]:
-        """Return the probabilities of rates of each page (N x K) by its groups, and the closest group with evidence.
+        """Return the probabilities of rates of each page (N x K) by its groups, and its smallest group with evidence.
 
-        ``above`` are the probabilities of a page that belongs to no group.
+        ``above`` are the probabilities for a page that belongs to no group.
         """
         groups = self._groups if ground is Ground.NOTHING else self._groups[1:]
         stated = np.array([_stated_factor(page.stated, self.rates) for page in self.pages])
@@ -236,9 +236,9 @@ class _Evidence:
         return shares, grounds
 
     def weights(self, shares: Floats, bounds: Bounds) -> Floats:
-        """Return the chances of the models of how long a rate lasts (N x M), by the visits of the page's groups.
+        """Return the probabilities of the models of how long a rate lasts (N x M), by the visits of the page's groups.
 
-        ``shares`` (N x K) are the chances of rates with which each page begins.
+        ``shares`` (N x K) are the probabilities of rates with which each page begins.
         """
         flat = np.tile(np.array(MODEL_WEIGHTS), (len(self.pages), 1))
         likelihoods = np.ones_like(flat)
@@ -254,7 +254,7 @@ class _Evidence:
         return weights
 
     def _others(self, of_page: _Numbers, found: Floats) -> tuple[Floats, Floats]:
-        """Return, for each page, the sum of what was found of the other pages of its group (N x K), and their count."""
+        """Return the sum of ``found`` over the other pages of each page's group (N x K), and their number."""
         sums = np.zeros((int(of_page.max()) + 1, found.shape[1] + 1))
         weighed = np.hstack((found, np.ones((len(found), 1))))
         np.add.at(sums, of_page, self.numbers * weighed)
@@ -284,7 +284,7 @@ def _posterior(shares: Floats, likelihoods: Floats) -> Floats:
 
 
 def _leaning(above: Floats, total: Floats, number: Floats) -> Floats:
-    """Return the probabilities in groups with these totals and page counts, smoothed by the group above."""
+    """Return the probabilities of rates in groups with these sums and numbers of pages, smoothed by ``above``."""
     summed = (_AS_PAGES * above + total) / (_AS_PAGES + number)
     shares: Floats = summed / summed.sum(axis=1, keepdims=True)
     return shares

@@ -20,7 +20,7 @@ WEEK: Final = 7.0
 MONTH: Final = 30.0
 Floats = NDArray[np.float64]
 PRICE: Final = 0.26
-"""Of a visit, as a part of a change found: steady pages are visited as often as they change."""
+"""The price of a visit, in changes found. At this price a page with a steady rate is visited as often as it changes."""
 _WINDOW: Final = 10
 """The most snapshots in the window."""
 _FACTORS: Final = ((0.9, 1 / 3), (0.75, 1 / 2), (0.6, 1 / 1.5))
@@ -31,7 +31,7 @@ _SLOWER: Final = ((0.1, 3.0), (0.25, 2.0), (0.4, 1.5))
 class Bounds:
     """The fewest and the most days between two visits of a page, and the days after its first visit.
 
-    The paper's limits are a day and six months (section 4.3); it does not say where its policies begin.
+    The paper limits intervals to a day and six months (section 4.3); it does not say with which its policies begin.
     """
 
     least: float = 1.0
@@ -57,7 +57,7 @@ class PageVisit:
 class RevisitPolicy(ABC):
     """Decides after each visit of one page how many days to wait.
 
-    The first visit is not observed, because it shows no change.
+    The first visit of a page is not observed, since it shows no change.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
@@ -66,11 +66,11 @@ class RevisitPolicy(ABC):
         """Days from the last visit to the next."""
 
     def observe(self, visit: PageVisit) -> None:
-        """Use what the next visit found, and set ``days``."""
+        """Learn from the next visit, and set ``days``."""
         self.days = self.bounds.within(self._after(visit))
 
     def observe_all(self, visits: Iterable[PageVisit]) -> None:
-        """Use what several visits found, in order, and set ``days``."""
+        """Learn from several visits, in order, and set ``days``."""
         for visit in visits:
             self.observe(visit)
 
@@ -80,7 +80,7 @@ class RevisitPolicy(ABC):
 
 
 class Constant(RevisitPolicy):
-    """The same interval always: ``week`` of the paper, and ``gold`` if it is the mean time between changes."""
+    """Always the same interval: ``week`` of the paper, and ``gold`` if it is the mean time between changes."""
 
     def __init__(self, days: float, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(Bounds(bounds.least, bounds.greatest, days))
@@ -131,7 +131,7 @@ class Window(RevisitPolicy):
 
 
 class ChangeStates(RevisitPolicy):
-    """``state-1``, ``state-2``: by how often, at this interval, a change followed what the last visits had found."""
+    """``state-1``, ``state-2``: by how often, at this interval, a change followed what the last visits have found."""
 
     def __init__(self, order: int, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         super().__init__(bounds)
@@ -176,10 +176,10 @@ class StormCrawler(RevisitPolicy):
 
 
 class LikelyRate(RevisitPolicy):
-    """The mean time between changes at the most likely rate, for visits at any intervals.
+    """The mean time between changes at the most likely rate, whatever the intervals of visits.
 
     Changes are modelled as a Poisson process (Cho and Garcia-Molina, Estimating frequency of change, 2003, section 5).
-    Half a visit that found a change and half a visit that found none, at the first interval, keep the rate finite.
+    To keep the rate finite, half a visit with a change and half a visit without one, at the first interval, are added.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS) -> None:
@@ -206,16 +206,16 @@ class LikelyRate(RevisitPolicy):
 
 
 class RateBeliefs:
-    """What is believed of N pages whose rates of changes jump, by M models of how long one of K rates lasts.
+    """Estimates the rates of changes of N pages, each of which keeps a rate for a while and then jumps to another.
 
-    A page is quiet for long and then changes often, so its rate is taken for a hidden state: it stays for as long as
-    brings a few changes, many, or for ever (three models, weighted by how well each foretold the visits so far), and
-    then jumps to any rate, the sooner to one that the page had before. A page takes O(M K) of memory, a visit as much
-    time.
+    A page is quiet for long and then changes often, so its rate, one of K, is a hidden state. There are M models, in
+    which a rate lasts on average for a few changes, for many, or for ever; they are weighted by how well each predicted
+    the visits so far. Then the rate jumps to any other, most probably to one that the page had before. A page takes O(M
+    K) of memory, and a visit O(M K) of time.
     """
 
     def __init__(self, bounds: Bounds, priors: Floats) -> None:
-        """``priors`` (N x M x K) are the chances of the models and of their rates before the first visit, none 0."""
+        """``priors`` (N x M x K) are the probabilities of models and rates before the first visit, all above 0."""
         self._table = _table(bounds)
         self._prior_weights = priors.sum(axis=2)
         self._chances = priors / self._prior_weights[:, :, None]
@@ -226,7 +226,7 @@ class RateBeliefs:
         """The logarithm of how likely the visits of each page are by each model (N x M)."""
 
     def observe(self, pages: NDArray[np.intp], days: Floats, changed: NDArray[np.bool_]) -> None:
-        """Take what one more visit of each of some pages found, so many days after the one before."""
+        """Learn from one more visit of each of some pages, so many days after the visit before it."""
         expected = days[:, None, None] * self._table.rates
         likely = np.where(changed[:, None, None], -np.expm1(-expected), np.exp(-expected))
         stayed = self._chances[pages] * np.exp(-days[:, None, None] * self._table.jumps)
@@ -238,7 +238,7 @@ class RateBeliefs:
         self.foretold[pages] += np.log(foretold)
 
     def observe_all(self, visits: Sequence[Sequence[PageVisit]]) -> None:
-        """Take what visits of each page found, one after another."""
+        """Learn from several visits of each page, in order."""
         numbers = np.array([len(each) for each in visits])
         order = np.argsort(-numbers, kind="stable")
         for place in range(numbers.max(initial=0)):
@@ -247,9 +247,9 @@ class RateBeliefs:
             self.observe(pages, np.array([each.days for each in found]), np.array([each.changed for each in found]))
 
     def unchanged(self, pages: NDArray[np.intp] | None = None) -> Floats:
-        """Return the chance that pages do not change within each of ``interval_levels`` after a visit (N x G).
+        """Return the probability that a page does not change within each of ``interval_levels`` after a visit (N x G).
 
-        ``pages`` are those that are asked for, all where none are named.
+        ``pages`` are the positions of the wanted pages; None stands for all.
         """
         of = slice(None) if pages is None else pages
         table = self._table
@@ -265,18 +265,18 @@ class RateBeliefs:
 
 
 class JumpingRate(RevisitPolicy):
-    """Follows a rate of changes that jumps (``RateBeliefs``), and waits as long as brings the most at a price.
+    """Estimates a rate of changes that jumps (``RateBeliefs``); waits for the interval that yields the most at a price.
 
-    Of all intervals the one is taken at which the chance of a change, less ``price``, is greatest for each day. With
-    the same price for all pages no visit could be moved from one page to another and be expected to find more; a lower
+    That is the interval for which the probability of a change, less ``price``, divided by the days, is greatest. If all
+    pages have the same price, no visit could be moved from one page to another and be expected to find more. A lower
     price means more visits.
     """
 
     def __init__(self, bounds: Bounds = DEFAULT_BOUNDS, price: float = PRICE, prior: Floats | None = None) -> None:
-        """``price`` lies between 0 and 1: .26 visits a steady page as often as it changes.
+        """``price`` lies between 0 and 1; at .26 a page with a steady rate is visited as often as it changes.
 
-        ``prior`` (M x K) are the chances of the models and of ``rate_levels`` before the first visit, by what is known
-        of other pages; without it all rates are alike, and the first interval is that of the bounds.
+        ``prior`` (M x K) are the probabilities of models and ``rate_levels`` before the first visit, by what is known
+        of other pages. Without it, all rates are equally probable, and the first interval is that of the bounds.
         """
         super().__init__(bounds)
         self._price = price
@@ -285,7 +285,7 @@ class JumpingRate(RevisitPolicy):
             self.days = self._best()
 
     def observe_all(self, visits: Iterable[PageVisit]) -> None:
-        """See ``RevisitPolicy``; the days are chosen once."""
+        """See ``RevisitPolicy``; the days are chosen once, after the last visit."""
         if found := list(visits):
             self._beliefs.observe_all([found])
             self.days = self._best()
@@ -299,26 +299,26 @@ class JumpingRate(RevisitPolicy):
 
 
 _LASTING: Final = (1.5, 6.0, 1e4)
-"""Changes that a rate brings on the average before it jumps, by each model."""
+"""The number of changes that a rate yields on average before it jumps, for each model."""
 MODEL_WEIGHTS: Final = (0.25, 0.25, 0.5)
-"""The chances of the models where nothing is known."""
+"""The probabilities of the models if nothing is known of a page."""
 _VISITS_KNOWN: Final = 30.0
 _LEVELS: Final = 72
-"""So close that a page with two hundred visits is not known better than to two levels."""
+"""The number of rates, so close to one another that two hundred visits of a page do not single one out."""
 _INTERVALS: Final = 80
 _BATCH: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What depends only on the bounds: M models, K rates, G intervals."""
+    """What depends on the bounds alone: M models, K rates, G intervals."""
 
     rates: Floats
-    """K changes a day, from one in four times the longest interval to six in the shortest."""
+    """K rates in changes a day, from one change in four times the longest interval to six in the shortest."""
     jumps: Floats
-    """M x K jumps a day."""
+    """M x K: the rate of jumps, a day."""
     days: Floats
-    """G intervals."""
+    """G intervals, in days."""
     unchanged: Floats
     """G x K: the probability of no change within an interval."""
     stayed_unchanged: Floats
@@ -328,7 +328,7 @@ class _Table:
 
 
 def no_prior(bounds: Bounds) -> Floats:
-    """Return the chances of models and rates (M x K) where nothing is known of a page."""
+    """Return the probabilities of models and rates (M x K) if nothing is known of a page."""
     levels = len(rate_levels(bounds))
     return np.repeat(np.array(MODEL_WEIGHTS)[:, None] / levels, levels, axis=1)
 
@@ -339,9 +339,9 @@ def _shares(spent: Floats) -> Floats:
 
 
 def best_days(unchanged: Floats, bounds: Bounds, price: float = PRICE) -> Floats:
-    """Return the interval of each page at which the chance of a change, less a price, is greatest for each day.
+    """Return for each page the interval at which the probability of a change, less a price, a day is greatest.
 
-    ``unchanged`` (N x G) is as ``RateBeliefs`` has it.
+    ``unchanged`` (N x G) is that of ``RateBeliefs``.
     """
     days = interval_levels(bounds)
     chosen: Floats = days[np.argmax((1 - unchanged - price) / days, axis=1)]
@@ -349,17 +349,17 @@ def best_days(unchanged: Floats, bounds: Bounds, price: float = PRICE) -> Floats
 
 
 def batched_places(number: int) -> Iterator[slice]:
-    """Yield the places of so many pages in parts, each of which ``RateBeliefs`` can hold in some 50 MB."""
+    """Yield slices of the positions of so many pages, each small enough for ``RateBeliefs`` to take about 50 MB."""
     return (slice(begin, begin + _BATCH) for begin in range(0, number, _BATCH))
 
 
 def rate_levels(bounds: Bounds) -> Floats:
-    """Return the rates, in changes a day, that are distinguished within the bounds: K of them, the lowest first."""
+    """Return the K rates, in changes a day, that are distinguished within the bounds, the lowest first."""
     return _table(bounds).rates
 
 
 def interval_levels(bounds: Bounds) -> Floats:
-    """Return the intervals in days, from the least to the greatest of the bounds, from which one is chosen."""
+    """Return the G intervals to choose from, in days, from the least to the greatest of the bounds."""
     return _table(bounds).days
 
 

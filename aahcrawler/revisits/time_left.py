@@ -1,7 +1,8 @@
-"""How long a running crawl still takes, by what it has to do on each site and at what pace it does it.
+"""How long a running crawl still takes, by the work that is left on each site and the pace at which it is done.
 
-It is the estimate of ``crawl_time``, made anew as the crawl goes on: what waits on each site, and what former crawls
-visited there and this one has not yet, at the pace of this crawl where that is known, else at that of former ones.
+It is the estimate of ``crawl_time``, repeated while the crawl runs. The work is the URLs that wait on each site, and
+those that former crawls visited there and this one has not yet. The pace is that of this crawl where it is known, else
+that of former ones.
 """
 
 import logging
@@ -24,24 +25,24 @@ from online_analysis.icd import Limits
 
 logger = logging.getLogger(__name__)
 LOOK_EVERY: Final = 10.0
-"""Seconds from one estimate to the next."""
+"""The fewest seconds from one estimate to the next."""
 MAX_SECONDS: Final = 1e10
-"""Seconds, three hundred years, beyond which no time is told."""
+"""Three hundred years, in seconds; a longer time is not reported."""
 _LOOK_SELDOM: Final = 300.0
 _LOOK_SHARE: Final = 0.01
 _STEPS: Final = 20_000
 _TOLD_BY: Final = 5
-"""Pages of a site by which its pace is told."""
+"""The fewest pages of a site from which its pace is derived."""
 _PAGES_OF_RATE: Final = 20
-"""Pages that tell how fast a crawl is."""
+"""The fewest pages in ``LOOK_EVERY`` seconds at which the rate of the whole crawl counts."""
 
 
 class TimeLeft(BaseModel):
-    """Seconds of crawling that are left; None where nobody can tell.
+    """The seconds of crawling that are left; None where that is unknown.
 
-    ``waiting`` are those until the pages that wait by now are fetched, ``known`` those until what former crawls visited
-    is as well, and ``limit`` those until the first limit is reached at the present rate. It ends at ``limit`` at most,
-    and else later than at ``waiting`` where it finds more pages.
+    ``waiting`` is how long the pages take that are queued now, ``known`` how long these and the pages of former crawls
+    take, and ``limit`` how long it takes until the first limit is reached at the present rate. The crawl ends at
+    ``limit`` at the latest, and otherwise after ``waiting``, since it finds more pages.
 
     >>> str(TimeLeft(waiting=432)), str(TimeLeft(waiting=100, limit=60))
     ('about 0:07:12 for the pages that wait by now', '0:01:00 at most')
@@ -57,14 +58,14 @@ class TimeLeft(BaseModel):
 
     @property
     def seconds(self) -> float | None:
-        """The likeliest of them, the limit where that comes first."""
+        """The most probable of the three, or the limit if that comes first."""
         likely = self.waiting if self.known is None else self.known
         told = [each for each in (likely, self.limit) if each is not None]
         return min(told, default=None)
 
     @property
     def source(self) -> str:
-        """What tells the likeliest of them, in words; empty where nothing does."""
+        """The evidence for ``seconds``, in words; empty if there is none."""
         if self.seconds is None:
             return ""
         if self.seconds == self.limit:
@@ -72,13 +73,13 @@ class TimeLeft(BaseModel):
         return "for the pages that wait by now" if self.known is None else "as former crawls tell"
 
     def after(self, seconds: float) -> "TimeLeft":
-        """Return what is left when so many seconds have passed, and nobody has looked again."""
+        """Return what is left so many seconds later, if nothing else has become known."""
         passed = max(0.0, seconds)
         told = {name: each if each is None else max(0.0, each - passed) for name, each in self}
         return TimeLeft.model_validate(told)
 
     def __str__(self) -> str:
-        """Return it in words, ``-`` where nothing can be said."""
+        """Return the time in words, ``-`` if it is unknown."""
         if self.seconds is None:
             return "-"
         told = f"{duration(self.seconds)} {self.source}"
@@ -88,7 +89,7 @@ class TimeLeft(BaseModel):
 
 
 def pause_after(took: float) -> float:
-    """Return the seconds until all sites are looked at again, which took so many: a hundredth of the time at most.
+    """Return the seconds until all sites are examined again, so that this takes a hundredth of the time at most.
 
     >>> pause_after(0.001), pause_after(0.5), pause_after(60.0)
     (10.0, 50.0, 300.0)
@@ -106,9 +107,9 @@ def duration(seconds: float) -> str:
 
 
 def until_limit(limits: Limits, used: Mapping[str, float], rates: Mapping[str, float]) -> float | None:
-    """Return the seconds until the first limit is reached; None where there is none, or no rate for any.
+    """Return the seconds until the first limit is reached; None if there is no limit, or no rate for one.
 
-    ``used`` and ``rates`` have ``pages``, ``bytes`` and ``seconds``, the rates by the second.
+    ``used`` and ``rates`` have ``pages``, ``bytes`` and ``seconds``; the rates are per second.
     """
     told = []
     if limits.time:
@@ -121,7 +122,7 @@ def until_limit(limits: Limits, used: Mapping[str, float], rates: Mapping[str, f
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """How far a site was at a moment: its pages that were done; and its pace, None where too few have told it."""
+    """The progress of a site at a moment: its pages that were done, and its pace, None if too few pages show it."""
 
     at: float
     done: int
@@ -129,7 +130,10 @@ class _Site:
     slower_than: float = 0.0
 
     def seen(self, at: float, counts: QueueCounts) -> "_Site":
-        """Return it as it is now. Times in which nothing was left, and before its first page, tell nothing."""
+        """Return the progress at a later moment.
+
+        Times without queued pages, and before the first page, do not count.
+        """
         pages, seconds = counts.pages_done - self.done, at - self.at
         if self.done and pages >= _TOLD_BY:
             return _Site(at, counts.pages_done, seconds / pages)
@@ -138,7 +142,7 @@ class _Site:
         return replace(self, slower_than=seconds / (pages + 1))
 
     def load(self, urls: int, known: SiteLoad | None) -> SiteLoad:
-        """Return what so many URLs are of work."""
+        """Return the load of so many URLs of the site."""
         usual = known or SiteLoad(urls)
         pace = max(usual.pace if self.pace is None else self.pace, self.slower_than)
         return SiteLoad(urls, min(usual.download if known else DOWNLOAD, pace), pace)
@@ -146,7 +150,7 @@ class _Site:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """What was done by a moment, in seconds of crawling."""
+    """What had been done after so many seconds of crawling."""
 
     seconds: float
     pages: float
@@ -154,7 +158,7 @@ class _Moment:
 
 
 class CrawlCourse:
-    """Says of a crawl how long it still takes. ``look`` and ``left`` may be called by different threads."""
+    """Estimates how long a crawl still takes. ``look`` and ``left`` may be called by different threads."""
 
     def __init__(self) -> None:
         self._known: KnownCrawl | None = None
@@ -165,10 +169,10 @@ class CrawlCourse:
         self._told: tuple[float, TimeLeft] | None = None
 
     def recall(self, folder: Path, crawl: int, last: tuple[int, float], resting: Container[str] = ()) -> None:
-        """Go by what the crawls of a folder before this one tell; log how long it takes by them.
+        """Read the visits of a folder's former crawls; log how long this crawl takes by them.
 
-        ``last`` is the number of the last one, and its seconds; ``resting`` are URLs that this one leaves alone. That
-        takes seconds where the log of changes is long.
+        ``last`` is the number of the last crawl, and its seconds; ``resting`` are URLs that this crawl leaves out.
+        Takes seconds for a long log of changes.
         """
         try:
             seen = timed_visits(folder, crawl)
@@ -189,7 +193,7 @@ class CrawlCourse:
         logger.info("the crawl takes about %s, as former ones tell", duration(known.seconds))
 
     def look(self, limits: Limits, used: Mapping[str, float], queues: Mapping[str, QueueCounts]) -> None:
-        """Take in how far the crawl is: ``pages`` and ``bytes`` after so many ``seconds``, and the sites' pages."""
+        """Record the progress of the crawl: ``used`` pages, bytes and seconds, and each site's queue."""
         now = _Moment(used["seconds"], used["pages"], used["bytes"])
         self._rate(now)
         known = self._known.sites if self._known is not None else {}
@@ -210,14 +214,14 @@ class CrawlCourse:
         self._told = now.seconds, told
 
     def left(self, seconds: float) -> TimeLeft:
-        """Return what is left after so many seconds of crawling."""
+        """Return the time that is left after so many seconds of crawling."""
         if self._told is None:
             return TimeLeft()
         at, told = self._told
         return told.after(seconds - at)
 
     def _rate(self, now: _Moment) -> None:
-        """Learn how fast the crawl is by what it did since the last look."""
+        """Update the rate of the crawl by what was done since the last look."""
         last, self._last = self._last, now
         passed = 0.0 if last is None else now.seconds - last.seconds
         if last is None or passed <= 0:
@@ -225,13 +229,13 @@ class CrawlCourse:
         self._rates = {"pages": max(0.0, now.pages - last.pages) / passed, "bytes": now.bytes / now.seconds}
 
     def _unvisited(self, name: str, done: int) -> int:
-        """Return how many URLs of a site former crawls visited, less the part that this one is through with."""
+        """Return how many URLs of a site former crawls visited, less the share of them that this crawl has done."""
         known = self._known.sites.get(name) if self._known is not None else None
         pages = self._pages.get(name, 0)
         return round(known.urls * max(0.0, 1 - done / pages)) if known is not None and pages else 0
 
     def _seconds(self, loads: list[SiteLoad]) -> float | None:
-        """Return how long loads take; more than the crawl as a whole has needed for as many so far."""
+        """Return how long loads take: at least as long as the whole crawl has needed for as many URLs so far."""
         left = sum(load.urls for load in loads)
         if not left:
             return None

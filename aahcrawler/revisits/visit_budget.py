@@ -1,7 +1,7 @@
-"""Divide a number of downloads a day over pages, so that all of them together give the most of an objective.
+"""Divide a number of downloads a day over pages, so that all of them together yield the most of an objective.
 
-The objective is a sum over pages, and each page gives ever less for a further download. So in the best division another
-download would give the same for every page: its price (a Lagrange multiplier; Cho and Garcia-Molina, Effective page
+The objective is a sum over pages, and each further download of a page yields less. So in the best division another
+download would yield the same on every page: its price (a Lagrange multiplier; Cho and Garcia-Molina, Effective page
 refresh policies, 2003, section 4). For freshness, pages that change faster than they can be kept fresh get the fewest
 downloads allowed, as in that paper; for changes, downloads are divided in proportion to rates. What is known of a page
 is a distribution rather than one rate, and each page has one of G intervals.
@@ -24,11 +24,11 @@ _NEVER: Final = 1e-300
 _LOWEST: Final = 1e-12
 """The lowest price considered, as a fraction of the highest."""
 PRICES: Final = np.geomspace(1e-4, 1e4, 65)
-"""The prices of a demand curve."""
+"""The prices at which demand is computed."""
 
 
 class Objective(StrEnum):
-    """What downloads should give."""
+    """What downloads should yield."""
 
     CHANGES = "changes"
     """As many visits as possible that find a change."""
@@ -37,7 +37,7 @@ class Objective(StrEnum):
 
 
 def values(unchanged: Floats, days: Floats, objective: Objective) -> Floats:
-    """Return what a page gives at each of G intervals (N x G): changes found a day, or the share of time it is fresh.
+    """Return what a page yields at each of G intervals (N x G): changes found a day, or the share of time it is fresh.
 
     ``unchanged`` (N x G) are the probabilities of no change within each interval, falling; ``days`` (G) rise.
     """
@@ -63,12 +63,12 @@ class Division:
 
 
 def divided(given: Floats, days: Floats, downloads: float) -> Division:
-    """Return the intervals of pages (``given`` is N x G) that give the most with this many downloads a day.
+    """Return the intervals of pages (``given`` is N x G) that yield the most with this many downloads a day.
 
     If there are too few downloads even for the greatest intervals, each page has its greatest interval. Of pages whose
-    next step gives the same, the first ones take it as long as downloads are left, so no other division is better by as
-    much as the largest step of one page. Time is nearly linear in the number of pages: those whose interval is certain
-    are left out.
+    next step yields the same, the first ones take it as long as downloads are left. So the result is worse than the
+    best division by less than the largest step of one page. Time is nearly linear in the number of pages: those whose
+    interval is certain are left out.
     """
     often = 1 / days
     most = _chosen(given, often, 0.0)

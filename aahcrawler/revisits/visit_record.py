@@ -1,7 +1,8 @@
 """One visit of a URL: as a line of JSON in the change log, and as a value for readers.
 
-A line says what was seen, and what a comparison with the former capture found. The reader, who knows all visits,
-decides what that means: whether the URL changed since the visit before, whether that matters, and when it happened.
+A line has what was observed, and the result of a comparison with the former capture. The reader of the log, who has all
+visits, decides what that means: whether the URL changed since the visit before, whether that matters, and when it
+happened.
 """
 
 from collections.abc import Mapping
@@ -35,15 +36,15 @@ class ChangeState(StrEnum):
     """Nothing was known about it."""
     CHANGED = "changed"
     UNCHANGED = "unchanged"
-    """The server says so, or sent the same; also for a page that is still gone."""
+    """The server said so, or sent the same; also a page that is still gone."""
     GONE = "gone"
     """There was a page, and there no longer is."""
     FAILED = "failed"
-    """No response, or one that says nothing about a page: an error, or a 404 if no page was known."""
+    """There was no response, or it says nothing about a page: an error, or a 404 if no page was known."""
 
 
 class ChangeKind(StrEnum):
-    """What changed about a page."""
+    """What has changed about a page."""
 
     CONTENT = "content"
     """The text of its content, or its web objects."""
@@ -53,13 +54,13 @@ class ChangeKind(StrEnum):
     """The targets of its content's links; its text is the same."""
     GONE = "gone"
     BACK = "back"
-    """It was gone, and exists again."""
+    """It had been gone, and exists again."""
     MOVED = "moved"
     """It redirects elsewhere, or no longer redirects."""
 
 
 class DateSource(StrEnum):
-    """What the date of a change is based on; the most trusted comes first."""
+    """What dates a change, the most trusted source first."""
 
     LAST_MODIFIED = "last-modified"
     """The server, whose dates have proved true (``ServerDates``)."""
@@ -94,7 +95,7 @@ class Dating:
 
 
 MAX_REASON: Final = 500
-"""The most characters of the reason why a document was not read."""
+"""The most characters of a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class Visit:
 
     @property
     def matters(self) -> bool:
-        """Whether the page differs for its readers: it is new, gone, moved, or changed in more than its template."""
+        """Whether the page differs for its readers: it is new, gone or moved, or more than its template has changed."""
         return self.kind is not ChangeKind.TEMPLATE and self.state in _TELLING
 
 
@@ -151,8 +152,8 @@ _TELLING = frozenset({ChangeState.NEW, ChangeState.CHANGED, ChangeState.GONE})
 class WantedVisits:
     """Which visits are wanted, by default all: of a URL, in ``[since, until)``, of states and kinds.
 
-    ``text`` is a part of their URLs, in any case. ``telling`` leaves out visits after which the page is the same for
-    its readers (``Visit.matters``).
+    ``text`` is a part of their URLs, in any case. With ``telling``, only visits are wanted that found a difference for
+    readers (``Visit.matters``).
     """
 
     url: str | None = None
@@ -194,7 +195,7 @@ class Begin(BaseModel):
 
 
 class VisitRecord(BaseModel):
-    """A visit as it was seen; moments are in milliseconds since 1970, and unknown values are left out.
+    """A visit as it was observed. Moments are in milliseconds since 1970, and unknown values are left out.
 
     ``said`` is the result of the comparison with the former capture, which was made at ``compared``, and ``kind`` what
     differs from it. ``template`` names the page's template: its site and the level of its application, or the shape of
@@ -238,9 +239,9 @@ class VisitRecord(BaseModel):
 
 
 class Listed(BaseModel):
-    """What a sitemap or feed of the site says about its pages, by URL.
+    """What a sitemap or feed of the site says about pages, by URL.
 
-    ``listed`` is when they changed, in milliseconds since 1970, ``stated`` how often they do (``changefreq``).
+    ``listed`` is when they changed, in milliseconds since 1970, ``stated`` how often they change (``changefreq``).
     """
 
     model_config = ConfigDict(frozen=True)

@@ -35,7 +35,7 @@ from online_analysis.icd import Icd, IcdError
 logger = logging.getLogger(__name__)
 FINISHED: Final = "finished"
 LIMITED: Final = ("limits.", "closespider_")
-"""How the reasons begin of crawls that ended by a limit of theirs."""
+"""The beginnings of the reasons with which crawls end that reached one of their limits."""
 AAH: Final = (sys.executable, "-m", "aahcrawler.cli")
 _GIVING: Final = frozenset({"", Verdict.PENDING, *GIVING})
 _READ: Final = 1 << 14
@@ -44,7 +44,7 @@ _MAX_SEEDS: Final = 20
 
 
 class SeedTold(BaseModel):
-    """The outcome of a seed, as ``crawl.json`` has it."""
+    """What became of a seed, by ``crawl.json``."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -54,7 +54,7 @@ class SeedTold(BaseModel):
 
 
 class CrawlTold(BaseModel):
-    """The state of the crawl in a folder, from its ``crawl.json``; the defaults stand for no crawl."""
+    """The state of the crawl in a folder, by its ``crawl.json``; the defaults stand for a folder without a crawl."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -110,7 +110,7 @@ class CrawlTold(BaseModel):
 
 
 def found_in(folder: Path, told: CrawlTold) -> Found:
-    """Return the counts of a crawl, with changes from its log of changes, which are there even after a kill."""
+    """Return the counts of a crawl; changes are counted from its log of changes, which survives a kill."""
     names = ("new", "changed", "unchanged", "gone")
     try:
         counts = counted_changes(folder, told.crawl, {name: getattr(told, name) for name in names})
@@ -138,7 +138,7 @@ class Child(Protocol):
 
 
 class ChildCrawls(Protocol):
-    """Starts crawls and reports their states. ``folder`` is the folder of an entry's crawl."""
+    """Starts crawls and reports their states; ``folder`` arguments are the folders of entries' crawls."""
 
     def told(self, folder: Path) -> CrawlTold:
         """Read the state of the crawl in a folder."""
@@ -149,7 +149,7 @@ class ChildCrawls(Protocol):
         ...
 
     def running(self, name: str, folder: Path) -> Child | None:
-        """Return the running process of an entry whose scheduler is gone; None if there is none."""
+        """Return the running process of an entry's crawl that a former scheduler started; None if there is none."""
         ...
 
     def begin(self, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
@@ -239,7 +239,7 @@ class _Process:
 
 @dataclass(slots=True)
 class _Orphan:
-    """A running crawl whose scheduler was killed; only the lock on its log tells that it runs."""
+    """A running crawl whose scheduler was killed; only the lock on its log shows that it runs."""
 
     log: Path
     folder: Path
@@ -253,7 +253,7 @@ class _Orphan:
         return None
 
     def end(self) -> None:
-        """Ask it to end, once it has opened its folder; its process id is not known before."""
+        """Ask the crawl to end once it has opened its folder, since its process id is unknown before."""
         process = running_process(self.folder)
         self.is_unwanted = process is None
         if process is not None:

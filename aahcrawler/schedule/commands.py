@@ -78,7 +78,10 @@ def list_crawls(
 
 
 def _upcoming(file: Path) -> "list[Upcoming]":
-    """Return the crawls of a schedule; of a file that cannot be used a row that says why, and what else is known."""
+    """Return the crawls of a schedule.
+
+    If the file cannot be used, the first row says why, and others come from the log.
+    """
     from contextlib import ExitStack
     from dataclasses import replace
     from datetime import UTC, datetime
@@ -166,7 +169,7 @@ def pause(
 
 
 def _wished(file: Path, kind: str, name: str) -> str:
-    """Append a wish to the log; return it in words.
+    """Append a wish to the log; return what was wished, in words.
 
     If the schedule's file has mistakes, the name is looked up in the log, since running crawls follow the former file.
     """

@@ -65,9 +65,10 @@ class AnchoredInterval:
 
 @dataclass(frozen=True, slots=True)
 class AlternatingAdaptive:
-    """Due one interval after the other unit's visit at ``other_at``, None if the other unit has reported none.
+    """Due one interval after the other unit's visit, which was at ``other_at``.
 
-    Without ``other_at``, due two intervals after the unit's own visit. In any case due after three intervals.
+    Without ``other_at`` (the other unit has reported none), due two intervals after the unit's own visit. In any case
+    due after three intervals.
     """
 
     adaptive: Adaptive

@@ -55,7 +55,7 @@ from online_analysis.icd.sections import Duration
 
 DAY: Final = timedelta(days=1)
 _LAST: Final = 60
-"""Visits of a page that tell of it; older ones are left out of account."""
+"""The latest visits of a page that are evidence of its rate of change; older ones are ignored."""
 MakePolicy = Callable[[Bounds], RevisitPolicy]
 
 
@@ -79,7 +79,7 @@ class VisitedPage:
         return [each for each in self.visits if each.state is not ChangeState.FAILED] or self.visits
 
     def known(self, bounds: Bounds) -> KnownPage:
-        """Return what indicates the page's rate of change, with times rounded to a quarter of the least interval.
+        """Return the evidence of the page's rate of change, with times rounded to a quarter of the least interval.
 
         The rounding makes many pages equal, so that they are computed once.
         """
@@ -141,7 +141,7 @@ class Interval:
 
 
 class Demand(BaseModel):
-    """How many downloads a day the known pages of a crawl are worth, for an objective, at each of ``PRICES``.
+    """How many downloads a day the known pages of a crawl are worth for an objective, at each price of ``PRICES``.
 
     ``grounds`` counts pages by the kind of evidence for their rates of change.
     """
@@ -175,9 +175,9 @@ class PageIntervals:
         self._priors = dict(zip(self._known, priors, strict=True))
 
     def by_policy(self, make: MakePolicy) -> list[Interval]:
-        """Return the interval of each page by a policy, which begins with what tells of the page before its visits.
+        """Return the interval of each page by a policy that starts with the page's prior, as far as there is one.
 
-        It begins with ``first`` where nothing does.
+        Without a prior it starts with the interval ``first``.
         """
         untold = np.array([prior.ground is Ground.NOTHING for prior in self._priors.values()], np.bool_)
         before = self._unchanged_after([() for _ in self._priors])
@@ -314,8 +314,8 @@ def _digest(url: str) -> str:
 class DuePages:
     """The decision on known pages: how many are visited, how many are due but do not fit, and which are left out.
 
-    ``demand`` is that of all known pages, None without a log of changes. ``beyond_budget`` pages are due and would fit
-    into the time, but exceed the downloads that the budget allows so far.
+    ``demand`` is the demand of all known pages, None without a log of changes. ``beyond_budget`` is the number of pages
+    that are due and fit into the time, but exceed the downloads that the budget allows.
     """
 
     due: int
@@ -333,7 +333,7 @@ class DuePages:
 
 
 SeriesOf = Callable[[str, str], tuple[str, int] | None]
-"""Tells of a canonical URL and its template the first page of the thread it belongs to, and its place among all."""
+"""Returns, for a canonical URL and its template, the first page of the thread it belongs to, and its page number."""
 
 
 def series_by(knowledge_base: KnowledgeBase) -> SeriesOf:

@@ -41,7 +41,7 @@ POLICIES: Final[Mapping[str, Callable[[Bounds], RevisitPolicy]]] = {
     "nutch": Nutch,
     "stormcrawler": StormCrawler,
 }
-"""The revisit policies by the names that a schedule has for them."""
+"""The revisit policies by their names in a schedule's file."""
 MIN_INTERVAL: Final = timedelta(minutes=1)
 """The shortest interval."""
 _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -22,7 +22,7 @@ from online_analysis.icd.units import parse_duration
 from online_analysis.icd.yaml_source import read_source
 
 Occasion = Literal["ended", "failed", "attention"]
-"""What is told: a crawl ended as it should, failed for good, or needs somebody."""
+"""The occasion of a notice: a crawl ended as it should, failed for good, or needs somebody."""
 
 
 def _address(text: str) -> str:

@@ -35,16 +35,16 @@ from aahcrawler.urls import queue_of
 from online_analysis.icd import IcdError
 
 PROCESS: Final = 2.0
-"""Seconds that its process takes to start and to end, where the schedule has made no visit."""
+"""Seconds that a crawl's process takes to start and to end, as long as the schedule has made no visit."""
 _LAST: Final = 5
 _GONE: Final = frozenset({404, 410})
 _DAY: Final = 86_400.0
 RhythmOf = Callable[[str, Entry], Rhythm]
-"""Says when an entry of this name is due."""
+"""Returns the rhythm of an entry, given the entry's name as well."""
 
 
 def whole_rhythm(_name: str, entry: Entry) -> Rhythm:
-    """Return the rhythm of an entry that this unit visits alone."""
+    """Return the rhythm of an entry that this unit visits alone: the entry's own."""
     return entry.rhythm
 
 
@@ -52,8 +52,8 @@ def whole_rhythm(_name: str, entry: Entry) -> Rhythm:
 class PlannedVisit:
     """A future visit. ``seconds`` is its expected duration, None if unknown.
 
-    ``next_at`` is when the crawl is due after it, at this unit or at the other one that visits it in turn. ``why`` says
-    in words why it begins then.
+    ``next_at`` is when the crawl is due after it, whichever unit then visits it. ``why`` says in words why it begins
+    then.
     """
 
     name: str
@@ -157,7 +157,7 @@ def fitting_rhythm(
 
 
 def with_budget(schedule: Schedule, folders: CrawlFolders, name: str) -> Entry:
-    """Return an entry with its part of the schedule's budget, by what all crawls told when they began last."""
+    """Return an entry with its share of the schedule's budget, by the last known demands of all crawls."""
     total, entry = schedule.budget, schedule.crawls[name]
     if total is None or entry.pages is None or entry.pages.budget is not None:
         return entry
@@ -215,9 +215,9 @@ def _seen(folder: Path) -> Sequence[TimedVisit]:
 
 
 def _seconds(log: VisitLog, folder: Path, seen: Sequence[TimedVisit], wanted: Mapping[str, int] | None = None) -> float:
-    """Return how long a crawl takes with all around its visits, as that was in the last one, and its process beside.
+    """Return the expected seconds of a crawl: its visits, the overhead of its last crawl, and that of its process.
 
-    That overhead is measured on the schedule's latest visits, of any crawls.
+    The overhead of a process is measured on the schedule's latest visits, of any crawls.
     """
     last = CrawlTold.of(folder)
     ended = [each for each in log.visits(most=20) if each.outcome in (Outcome.ENDED, Outcome.ATTENTION)]
@@ -293,23 +293,22 @@ def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
 
 
 UNKNOWN: Final = "unknown"
-"""The state of a crawl while a file beside it cannot be used."""
+"""The state of a crawl while the schedule's file, or another file that it needs, cannot be used."""
 FAULTY: Final = "has mistakes"
-"""The state of a crawl whose entry or definition cannot be used."""
+"""The state of a crawl with mistakes in its entry or definition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upcoming:
     """A crawl of a schedule: when it is due next, and its newest visit.
 
-    ``state`` is what keeps it from its next visit, or what it waits for. Where it is due for several moments that
-    passed, one visit makes up for all ``moments``. ``grounds`` say what tells its adaptive rhythm, or those of its
-    pages as its newest crawl began; they are empty where the schedule itself gives the times. ``fault`` is what is
-    wrong with its entry or definition, because of which no visit begins; ``due_at`` is None where nobody knows when it
-    is due, it is paused, or others visit it. ``part`` is what this unit visits of it, empty where there are no others.
-    ``left`` is how long a visit that is under way still takes, in words, empty where nobody can tell. ``beside`` says
-    which other unit made its newest visit as well, empty where none did. ``is_dense`` says that it is due more often
-    than once an hour.
+    ``state`` is what keeps it from its next visit, or what it waits for. ``due_at`` is None if it is unknown when it is
+    due, it is paused, or other units visit it. If it was due at several moments that passed, one visit makes up for all
+    ``moments``. ``grounds`` say on what evidence its adaptive rhythm, or that of its pages when its newest crawl began,
+    rests; empty if the schedule itself gives the times. ``fault`` is the mistake in its entry or definition that keeps
+    visits from beginning. ``part`` is what this unit visits of it, empty if there are no other units. ``left`` is how
+    long a running visit still takes, in words, empty if unknown. ``beside`` says which other unit made its newest visit
+    as well, empty if none did. With ``is_dense``, it is due more often than once an hour.
     """
 
     name: str
@@ -346,7 +345,7 @@ class Upcoming:
 
 @dataclass(frozen=True, slots=True)
 class VisitRow:
-    """A visit, and how many attempts at it failed; ``beside`` says which other unit made it as well."""
+    """A visit, and the number of failed attempts at it; ``beside`` says which other unit made it as well."""
 
     number: int
     name: str
@@ -362,11 +361,11 @@ class VisitRow:
 
 
 Beside = Callable[[Visit], str]
-"""Says which other unit made a visit as well, empty where none did."""
+"""Returns which other unit made a visit as well, in words; empty if none did."""
 
 
 def _alone(_visit: Visit) -> str:
-    """Return that no other unit made a visit."""
+    """Return "": no other unit made the visit."""
     return ""
 
 
@@ -411,7 +410,7 @@ def upcoming(
 
 
 def _left(visit: Visit) -> str:
-    """Return how long a visit still takes by what its crawl told last, in words; empty where that tells nothing."""
+    """Return how long a running visit still takes, in words, by its crawl's last report; empty if that is unknown."""
     told = CrawlTold.of(visit.folder)
     is_of_it = told.mark != visit.was and told.state in ("running", "paused")
     return str(told.time_left) if is_of_it and told.time_left.seconds is not None else ""
@@ -457,7 +456,7 @@ def visit_row(log: VisitLog, visit: Visit, beside: Beside = _alone) -> VisitRow:
 
 
 def broken(file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = ()) -> list[Upcoming]:
-    """Return a row for a file that cannot be used, and the crawls that the log or the schedule knows besides."""
+    """Return a row for a file that cannot be used, and rows for the crawls that the log or the schedule knows."""
     rows = [Upcoming(file.name, "-", FAULTY, None, 0, fault=mistakes)]
     for name in sorted({*crawls, *(log.known_since() if log is not None else ())}):
         visit = next(iter(log.visits(name, 1)), None) if log is not None else None
@@ -476,7 +475,7 @@ def write_json(rows: Sequence[Upcoming] | Sequence[VisitRow], out: TextIO) -> No
 
 
 def write_upcoming(rows: Sequence[Upcoming], out: TextIO) -> None:
-    """Write a line for each crawl, with tab-separated columns, then the mistakes of those that have some."""
+    """Write a line for each crawl, with tab-separated columns, then a line for each mistake."""
     shared = any(each.part for each in rows)
     moment = _moment_by(any(each.is_dense for each in rows))
     out.write(
@@ -516,7 +515,7 @@ def write_visits(rows: Sequence[VisitRow], out: TextIO) -> None:
 
 
 def _moment_by(seconds: bool) -> Callable[[datetime | None], str]:
-    """Return what tells a moment, by the minute or by the second: where visits are less than an hour apart."""
+    """Return a function that writes moments to the minute, or to the second if visits are less than an hour apart."""
     form = "%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M"
     return lambda moment: moment.strftime(form) if moment else "-"
 

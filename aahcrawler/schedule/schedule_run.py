@@ -27,7 +27,7 @@ from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
 LOOK_EVERY: Final = 5.0
-"""Seconds between two looks at the file, at what people asked for, and at crawls that others started."""
+"""Seconds between two looks at the file, at wishes, and at crawls that others started."""
 
 
 class ScheduleBusyError(Exception):
@@ -64,12 +64,12 @@ class Place:
 
     @property
     def said(self) -> Path:
-        """The folder with the crawls' latest output."""
+        """The folder with the latest output of each crawl."""
         return self.file.with_name(f"{self.file.stem}-logs")
 
     @property
     def lock(self) -> Path:
-        """The file that the process which runs the schedule holds locked."""
+        """The file that the process running the schedule keeps locked."""
         return self.file.with_name(f".{self.file.name}.lock")
 
     @property
@@ -96,7 +96,7 @@ class Place:
 
     @staticmethod
     def beside(sharing: Sharing | None, log: VisitLog, schedule: Schedule | None) -> Beside:
-        """Return what says which other unit made a visit as well."""
+        """Return the function that finds which other unit made a visit as well."""
         crawls = schedule.crawls if schedule is not None else {}
 
         def told(visit: Visit) -> str:
@@ -107,7 +107,7 @@ class Place:
 
     @property
     def is_looked_after(self) -> bool:
-        """Whether some process runs the schedule."""
+        """Whether a process runs the schedule."""
         return is_locked(self.lock)
 
 
@@ -185,9 +185,9 @@ class ScheduleRun:
         return moment is None or self.clock.seconds_until(moment) > 0
 
     def _stamped(self) -> Sequence[tuple[int, int] | None]:
-        """Return time and size of the schedule and of the list of units, by which changes are noticed.
+        """Return the time and size of the schedule's file and of the list of units, None for a missing one.
 
-        None if missing.
+        Changes are noticed by them.
         """
         return [_stamp(each) for each in (self.place.file, self.place.units)]
 
@@ -234,7 +234,7 @@ class ScheduleRun:
 
 
 def _told(teller: Teller, log: VisitLog, notice: Notice) -> None:
-    """Tell of something, and note that in the log where people want to be told of it."""
+    """Notify people; record in the log what they were notified of."""
     ways = teller(notice)
     if ways is not None:
         log.noticed(notice.entry, Noticed(notice.at, notice.occasion, notice.text, tuple(ways)))
@@ -250,7 +250,7 @@ def _stamp(file: Path) -> tuple[int, int] | None:
 
 @contextmanager
 def _asked_by_signals(woken: threading.Event) -> Iterator[Sequence[int]]:
-    """While the context lasts, collect signals that ask the process to end."""
+    """Collect the signals that ask the process to end, while the context lasts."""
     asked: list[int] = []
 
     def take(number: int, _: object) -> None:

@@ -122,7 +122,7 @@ class Teller:
         self._thread = threading.Thread(target=self._work, name="telling", daemon=True)
 
     def follow(self, tell: Tell) -> None:
-        """Use this configuration from now on."""
+        """Use another configuration from now on."""
         with self._changed:
             self._of, every = frozenset(tell.of), tell.every.total_seconds()
             known = self._channels
@@ -130,7 +130,7 @@ class Teller:
             self._changed.notify()
 
     def __call__(self, notice: Notice) -> Sequence[str] | None:
-        """Tell of something, where it is among what people want to be told of, and return by which ways; else None."""
+        """Queue a notice, and return by which ways it is sent; None if nobody wants to be told of its occasion."""
         if notice.occasion not in self._of:
             return None
         with self._changed:

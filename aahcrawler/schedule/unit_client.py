@@ -1,4 +1,4 @@
-"""Query other units by their services. Sizes and times are bounded, and every value is validated."""
+"""Query the services of other units. Sizes and times are bounded, and every value is validated."""
 
 import logging
 import socket
@@ -19,11 +19,11 @@ from online_analysis.icd.secrets import SecretError
 
 logger = logging.getLogger(__name__)
 ANSWER_SECONDS: Final = 20.0
-"""How long all units together are waited for."""
+"""Seconds for which responses of all units together are awaited."""
 MAX_CRAWLS: Final = 20_000
-"""Crawls of one unit that are taken in."""
+"""The most crawls of one unit that are read."""
 MAX_PAGES: Final = 500
-"""Answers that one list of a unit may have."""
+"""The most pages that a list of a unit may have."""
 _PAGE: Final = 200
 _MAX_BYTES: Final = 4 * 2**20
 NOT_VISITED: Final = frozenset({"paused", "has mistakes", "elsewhere"})
@@ -86,7 +86,7 @@ class VisitsTold(Told):
 
 
 class HeldSite(Told):
-    """A site of which a crawl holds captures, since when, and until when."""
+    """A site of which a crawl holds captures, and the moments of the first and the last."""
 
     crawl: Name
     site: Annotated[str, Field(max_length=300)]
@@ -103,7 +103,7 @@ class HeldSitesTold(Told):
 
 
 class HeldVersions(Told):
-    """How many captures of a URL a crawl holds, and when the first and the last were made."""
+    """The number of captures of a URL that a crawl holds, and the moments of the first and the last."""
 
     crawl: Name
     captures: Count
@@ -126,7 +126,7 @@ class HeardCrawl(Told):
 
 
 class HeardSchedule(NamedTuple):
-    """The crawls of another unit's schedule by name, and whether its `aah schedule run` is at work."""
+    """The crawls of another unit's schedule by name, and whether its `aah schedule run` is running."""
 
     crawls: Mapping[str, HeardCrawl]
     is_looked_after: bool
@@ -148,10 +148,10 @@ class UnitClient:
         return self._asked("/v1/schedule/capacity", CapacityTold)
 
     def schedule(self, now: datetime, overdue: timedelta) -> HeardSchedule:
-        """Return the crawls of its schedule; nobody visits those that were due for longer than ``overdue``.
+        """Return the crawls of the unit's schedule; those due for longer than ``overdue`` count as not visited.
 
-        No visit of it is later than ``now``, whatever its clock says. What is due while nobody looks after the schedule
-        says nothing of single crawls: their due moments pass one after another.
+        Visits later than ``now`` by the unit's clock are taken for ones at ``now``. While no process runs its schedule,
+        every due moment passes, so overdue crawls still count as visited.
         """
         found: dict[str, HeardCrawl] = {}
         is_looked_after = True
@@ -170,12 +170,12 @@ class UnitClient:
         return HeardSchedule(found, is_looked_after)
 
     def visits(self, since: datetime, until: datetime) -> tuple[HeardVisit, ...]:
-        """Return the visits that it began between two moments, of its newest 200."""
+        """Return the visits that the unit began between two moments, of its newest 200."""
         told = self._asked(f"/v1/schedule/visits?limit={_PAGE}", VisitsTold).visits
         return tuple(each for each in told if since <= each.begun_at <= until)
 
     def sites(self) -> Iterator[HeldSite]:
-        """Yield the sites that its crawls hold captures of."""
+        """Yield the sites of which the unit's crawls hold captures."""
         after = ""
         for _ in range(MAX_PAGES):
             page = self._asked(f"/v1/holdings?{urlencode({'limit': _PAGE, 'after': after})}", HeldSitesTold)
@@ -190,7 +190,7 @@ class UnitClient:
         return self._asked(f"/v1/versions?{urlencode({'url': url})}", VersionsTold).held
 
     def time_map(self, held: HeldVersions, url: str) -> str:
-        """Return the address of the TimeMap of a URL in a crawl, empty where the list of units names no replay."""
+        """Return the URL of the TimeMap of a URL in a crawl, empty if the list of units names no replay for it."""
         if self.unit.replay is None:
             return ""
         return f"{str(self.unit.replay).rstrip('/')}/{quote(held.crawl, safe='')}/timemap/link/{url}"
@@ -213,7 +213,7 @@ class UnitClient:
             raise UnitError(f"it cannot be asked with this token and URL ({type(error).__name__})") from error
 
     def _check_address(self) -> None:
-        """Raise ``UnitError`` where its name leads to an address that must not be connected to."""
+        """Raise ``UnitError`` if the unit's host name resolves to an address that must not be connected to."""
         parts = urlsplit(str(self.unit.url))
         policy, host = IpPolicy(allow_private=self.allow_private), parts.hostname or ""
         try:
@@ -229,7 +229,7 @@ class UnitClient:
 def asked_together(
     questions: Mapping[str, Callable[[], T]], seconds: float = ANSWER_SECONDS
 ) -> Mapping[str, T | UnitError]:
-    """Return the answers to questions that are asked at the same time, an error for those without one in time."""
+    """Ask all questions at the same time; return the result of each, an error for those without one in time."""
     answers: dict[str, T | UnitError] = {}
 
     def ask(name: str, question: Callable[[], T]) -> None:

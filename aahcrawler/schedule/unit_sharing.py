@@ -1,8 +1,8 @@
-"""Which part of a schedule this unit visits, by the list of units and what the others tell.
+"""Which part of a schedule this unit visits, by the list of units and by what the other units report.
 
-A unit that tells is believed in little: no claim of it keeps this one from visiting its own part. Silence is told by
-requests that failed one after another for long enough, never by the time since the last answer, for a machine that
-slept has asked nobody.
+Reports are trusted little: no report keeps this unit from visiting its own part. A unit counts as silent when requests
+to it have failed in a row for long enough, not by the time since its last response: a machine that slept made no
+requests.
 """
 
 import logging
@@ -39,16 +39,16 @@ from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
 MAX_UNHEARD: Final = 1_000
-"""Visits of a unit that are kept of those that it made while it was not heard, the newest ones."""
+"""The most visits that are kept of those that one unit made while it was silent; older ones are dropped."""
 
 
 class HeardUnit(Told):
-    """Another unit as it answered last.
+    """The last report of another unit.
 
-    ``asked_at`` is the last request, ``failing_since`` the first of those that failed since it answered last, None
-    where the last one was answered; ``problem`` says why it was not. ``unattended_since`` is the first answer since
-    which nobody looks after its schedule, None where somebody does. ``unheard`` are visits that it made while others
-    visited in its place, as it told when it answered again.
+    ``asked_at`` is the time of the last request. ``failing_since`` is the time of the first request that failed since
+    the last response, None if the last request succeeded; ``problem`` says why it failed. ``unattended_since`` is the
+    time of the first response since which no process runs its schedule, None if one does. ``unheard`` are visits that
+    the unit made while others visited in its place, as it reported afterwards.
     """
 
     asked_at: AwareDatetime | None = None
@@ -60,32 +60,32 @@ class HeardUnit(Told):
     unheard: tuple[HeardVisit, ...] = Field(default=(), max_length=MAX_UNHEARD)
 
     def is_silent(self, after: timedelta) -> bool:
-        """Return whether its silence is long enough to visit in its place."""
+        """Return whether the unit has been silent for so long that another visits in its place."""
         return (
             self.asked_at is not None and self.failing_since is not None and self.asked_at - self.failing_since >= after
         )
 
     def is_unattended(self, after: timedelta) -> bool:
-        """Return whether it answers, and nobody has looked after its schedule for long enough."""
+        """Return whether the unit responds, but no process has run its schedule for so long."""
         since = self.unattended_since
         return self.asked_at is not None and since is not None and self.asked_at - since >= after
 
 
 class Heard(Told):
-    """All that other units told last, kept beside the schedule."""
+    """The last reports of all other units, kept in a file beside the schedule."""
 
     units: Mapping[str, HeardUnit] = Field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path) -> "Heard":
-        """Return what was kept; nothing where there is nothing that can be read."""
+        """Read the file; return no reports if it is missing or cannot be read."""
         try:
             return cls.model_validate_json(path.read_bytes())
         except (OSError, ValidationError):
             return cls()
 
     def save(self, path: Path) -> None:
-        """Keep it in place of what was there; either the whole of it is kept or the former stays."""
+        """Replace the file by these reports, or leave it unchanged if that fails."""
         part = path.with_name(f".{path.name}.part")
         with open(part, "w", encoding="utf-8", opener=private) as file:
             file.write(self.model_dump_json())
@@ -101,9 +101,9 @@ Answer = tuple[CapacityTold, HeardSchedule, tuple[HeardVisit, ...]]
 
 
 def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
-    """Ask all other units, and return what is known of them by now: what they tell, or what they told last.
+    """Request reports of all other units; return them, with the former report of a unit that does not respond.
 
-    One that answers again after others visited in its place tells what it visited meanwhile.
+    A unit that responds again after others visited in its place reports what it visited meanwhile.
     """
 
     def asked(name: str, client: UnitClient) -> Callable[[], Answer]:
@@ -134,10 +134,10 @@ def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
 
 
 class Part(NamedTuple):
-    """The part of a crawl that this unit visits: ``turn`` is None for nothing.
+    """The part of a crawl that this unit visits: its ``turn``, None for nothing.
 
-    ``other`` is the other unit that has it, empty where there is none; ``instead`` says why this one visits in its
-    place, empty where it does not.
+    ``other`` is the other unit that visits it, empty if there is none. ``instead`` says why this unit visits in the
+    other's place, empty if it does not.
     """
 
     turn: Turn | None
@@ -147,14 +147,14 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Which part of a schedule this unit visits, by the list of units and what the others told last."""
+    """Which part of a schedule this unit visits, by the list of units and the last reports of the others."""
 
     units: Units
     folders: CrawlFolders
     heard: Heard = field(default_factory=Heard)
 
     def part(self, name: str, entry: Entry) -> Part:
-        """Return the part of a crawl. The other unit's is among it where that is silent, or does not visit it."""
+        """Return the part of a crawl; it includes the other unit's if that one is silent, or does not visit it."""
         try:
             site = self.folders.site(entry)
         except IcdError:
@@ -173,7 +173,7 @@ class Sharing:
         return Part(Turn(pair.index(self.units.name), 2), other)
 
     def in_words(self, name: str, entry: Entry) -> str:
-        """Return what this unit visits of a crawl."""
+        """Return in words what this unit visits of a crawl."""
         part = self.part(name, entry)
         if part.turn is None:
             return f"{part.other} visits it, {self.units.name} stands by" if part.other else "other units visit it"
@@ -188,9 +188,9 @@ class Sharing:
         return rhythm_of_part(entry.rhythm, name, part.turn, told.begun_at if told is not None else None)
 
     def beside(self, log: VisitLog, visit: Visit, entry: Entry) -> str:
-        """Return which other unit made a visit as well while it was not heard, and when; empty where none did.
+        """Return which other unit made a visit as well while it was silent, and when; empty if none did.
 
-        It did where it began one within half an interval.
+        It did if it began a visit within half an interval of this one.
         """
         reach = entry.rhythm.interval(log.past(visit.entry, visit.begun_at)) / 2
         found = [
@@ -205,14 +205,14 @@ class Sharing:
         return f"{name} made it as well, at {at:%Y-%m-%d %H:%M:%S} UTC, while it could not be heard"
 
     def made_twice(self, log: VisitLog, crawls: Mapping[str, Entry]) -> Mapping[str, int]:
-        """Return of each crawl how many of its last visits another unit made as well."""
+        """Return how many of each crawl's last visits another unit made as well."""
         heard = {each.name for unit in self.heard.units.values() for each in unit.unheard}
         names = [name for name in crawls if name in heard]
         found = {name: sum(bool(self.beside(log, each, crawls[name])) for each in log.visits(name)) for name in names}
         return {name: number for name, number in found.items() if number}
 
     def taken_over(self, crawls: Iterable[tuple[str, Entry]]) -> Mapping[str, list[str]]:
-        """Return the crawls that this unit visits in the place of others, by why it does."""
+        """Return the crawls that this unit visits in place of others, by the reason."""
         found: dict[str, list[str]] = {}
         for name, entry in crawls:
             instead = self.part(name, entry).instead
@@ -221,7 +221,7 @@ class Sharing:
         return found
 
     def _lacking(self, other: str, name: str) -> str:
-        """Return why the other unit does not visit a crawl; empty where it does, or nobody knows yet."""
+        """Return why the other unit does not visit a crawl; empty if it does, or that is unknown."""
         heard = self.heard.units.get(other)
         if heard is None or heard.asked_at is None:
             return ""
@@ -236,7 +236,7 @@ class Sharing:
 
 
 def summary(names: Sequence[str], most: int = 5) -> str:
-    """Return names in words, the first ones of many.
+    """Return names in words; of many, the first ones and the number of the others.
 
     >>> summary("abcdefg")
     'a, b, c, d, e and 2 others'
@@ -246,9 +246,9 @@ def summary(names: Sequence[str], most: int = 5) -> str:
 
 @dataclass(slots=True)
 class UnitWatch:
-    """Asks other units from time to time in a thread of its own, and tells where something has changed.
+    """Requests reports of other units from time to time, in a thread of its own, and reports changes.
 
-    ``woken`` is called by that thread when an answer is there.
+    That thread calls ``woken`` when reports have arrived.
     """
 
     kept: Path
@@ -260,7 +260,7 @@ class UnitWatch:
     _thread: threading.Thread | None = None
 
     def follow(self, units: Units | None) -> None:
-        """Go by a list of units from now on; None where there is none, and this unit visits everything."""
+        """Use another list of units from now on; with None, there are no others, and this unit visits everything."""
         heard = self.sharing.heard if self.sharing is not None else Heard.load(self.kept)
         self.sharing = None if units is None else Sharing(units, self.folders, heard)
 
@@ -269,7 +269,7 @@ class UnitWatch:
         return entry.rhythm if self.sharing is None else self.sharing.rhythm(name, entry)
 
     def ask(self, now: datetime) -> None:
-        """Ask the others where that is due and nobody is asked already; wait for no answer."""
+        """Begin to request reports if that is due and no request is under way; do not wait for responses."""
         if self.sharing is None or not self.sharing.units.others or (self._thread and self._thread.is_alive()):
             return
         units, heard = self.sharing.units, self.sharing.heard
@@ -286,15 +286,15 @@ class UnitWatch:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for the answers of those that are being asked, for as long as they may take."""
+        """Wait until the requests that are under way have ended; they are bounded in time."""
         if self._thread is not None:
             self._thread.join(2 * ANSWER_SECONDS)
 
     def take(self, crawls: Mapping[str, Entry], log: VisitLog, paused: Container[str] = ()) -> Iterator[str] | None:
-        """Take in what others told meanwhile: yield what people are to be told of it; None where there is nothing.
+        """Take over reports that have arrived, and yield what people are to be told of them; None if none have arrived.
 
-        Crawls that are ``paused`` here, ``ALL`` among them where all are, are visited in nobody's place. ``log`` has
-        the visits of this unit, by which it is told what others visited as well.
+        For crawls that are ``paused`` here (with ``ALL`` among them: all crawls), this unit steps in for nobody.
+        ``log`` has this unit's visits, which are compared with those that others report.
         """
         answer, self._answer = self._answer, None
         if answer is None or self.sharing is None:

@@ -63,9 +63,9 @@ class Outcome(StrEnum):
 
     ENDED = "ended"
     ATTENTION = "needs somebody"
-    """It ended, and somebody has something to mend: a seed gave nothing, a browser or an archive was missing."""
+    """Its crawl ended, but somebody has to act: a seed gave nothing, or a browser or an archive was missing."""
     STOPPED = "stopped"
-    """Somebody stopped its crawl; the next visit goes on with it."""
+    """Somebody stopped its crawl; the next visit continues it."""
     FAILED = "failed"
     """It was given up after failures in a row."""
     DROPPED = "dropped"
@@ -79,7 +79,7 @@ class Wish(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     GRANTED = "granted"
-    """What the schedule itself adds when it makes a visit that somebody wanted."""
+    """Recorded by the schedule itself when it makes a visit that somebody wished for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,13 +245,13 @@ class VisitLog:
         return self.visit(visit)
 
     def noticed(self, entry: str, notice: Noticed) -> None:
-        """Note what people are told of an entry, or of the file or unit of this name."""
+        """Record a notice about an entry, or about the file or unit of this name."""
         row = _text(notice.at), entry, notice.occasion, notice.text, " ".join(notice.ways)
         with transaction(self._base):
             self._base.execute("INSERT INTO notice (at, entry, occasion, text, ways) VALUES (?, ?, ?, ?, ?)", row)
 
     def notices(self, entry: str, most: int = 50) -> list[Noticed]:
-        """Return what people were told of an entry, the newest first."""
+        """Return the notices about an entry, the newest first."""
         rows = self._base.execute(
             "SELECT at, occasion, text, ways FROM notice WHERE entry = ? ORDER BY number DESC LIMIT ?", (entry, most)
         )

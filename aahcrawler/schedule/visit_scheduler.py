@@ -1,4 +1,4 @@
-"""Start due visits and complete them: missed ones are made up for once, and none is made twice, whatever is killed.
+"""Start due visits and complete them: missed ones are made up for once, and none is made twice, even after a kill.
 
 A visit is recorded before its crawl is started, with the mark of the crawl that is in the folder then. It is complete
 when the folder holds a finished crawl with another mark; until then the crawl is started again and resumes. Exit codes
@@ -24,14 +24,14 @@ from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
 SEED_GAVE_NOTHING: Final = 3
-"""The exit code of a crawl that ended, and somebody has something to mend."""
+"""The exit code of a crawl that ended, but on which somebody has to act."""
 MAX_RETRY_WAIT: Final = timedelta(hours=1)
 SECOND: Final = timedelta(seconds=1)
 MINUTE: Final = timedelta(minutes=1)
 IN_USE: Final = timedelta(seconds=30)
-"""After how long a folder is looked at again in which a crawl runs that somebody else has started."""
+"""How long to wait before looking again at a folder in which somebody else's crawl runs."""
 MISTAKEN: Final = timedelta(minutes=5)
-"""After how long a definition is read again that had mistakes, although its file has not changed."""
+"""How long to wait before reading a definition with mistakes again although its file has not changed."""
 _IN_TURN: Final = (
     "known pages are visited in turn, those that waited longest first, as many as fit; give it a longer rhythm, "
     "`pages`, or limits"
@@ -153,7 +153,7 @@ class Scheduler:
 
     @property
     def paused(self) -> frozenset[str]:
-        """The entries that are paused, ``ALL`` among them where the whole schedule is."""
+        """The paused entries; ``ALL`` is among them if the whole schedule is paused."""
         return self.log.paused()
 
     def end(self) -> None:
@@ -268,7 +268,7 @@ class Scheduler:
         return visit
 
     def _tell_of_length(self, name: str, now: datetime, within: timedelta, *, keeps_to_it: bool) -> None:
-        """Log how long a visit takes; notify once if that exceeds its rhythm, until it fits again."""
+        """Log how long a visit takes; notify people once if that exceeds its rhythm, until it fits again."""
         if keeps_to_it:
             self._tell_once_of_length(name, now, "all of it does not fit before it is due again", _IN_TURN)
             return
@@ -330,7 +330,10 @@ class Scheduler:
             self._tell(Notice(now, name, "attention", f"its crawl waits: {told.reason}"))
 
     def _failed(self, name: str, each: _Open, now: datetime, code: int, said: str) -> None:
-        """Try again later, ever later; give the visit up after so many failures, or one where the last was given up."""
+        """Try again, after a longer wait each time; give the visit up after ``attempts`` failures.
+
+        If the crawl's last visit was given up, one failure is enough.
+        """
         self.log.attempted(each.visit.number, now, code, said)
         failures = len(self.log.attempts(each.visit.number))
         before = next((past for past in self.log.visits(name, 2) if past.number != each.visit.number), None)

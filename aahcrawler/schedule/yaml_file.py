@@ -1,4 +1,4 @@
-"""What the files of a schedule have in common: YAML that is read like a definition, with every mistake at its line."""
+"""The base of a schedule's files: YAML that is parsed like a definition, each mistake with its line."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,16 +12,16 @@ from online_analysis.icd.yaml_source import MAX_DEFINITION_LENGTH, Source, Value
 
 
 class YamlFile(Section):
-    """The content of a file without mistakes. Fields without a value are as if they were not there."""
+    """The content of a file without mistakes. A field without a value counts as missing."""
 
     kind: ClassVar[str]
-    """What the file is, in words: `a schedule`."""
+    """What the file is called in messages: `a schedule`."""
     usual: ClassVar[str]
-    """The name that such a file usually has."""
+    """The usual name of such a file."""
     begins: ClassVar[str]
-    """Which fields it has to have, in words."""
+    """The required fields, in words."""
     advice: ClassVar[str]
-    """What to do where it cannot be read."""
+    """What to do if the file cannot be read, in words."""
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(""))
 
@@ -41,7 +41,7 @@ class YamlFile(Section):
 
     @classmethod
     def content(cls, path: Path) -> bytes:
-        """Return the bytes of a file, as many as one may have and one more; raise ``IcdError`` as ``load`` does."""
+        """Return the bytes of a file, at most one more than it may have; raise ``IcdError`` if it cannot be read."""
         try:
             with path.open("rb") as file:
                 return file.read(MAX_DEFINITION_LENGTH + 1)
@@ -50,12 +50,12 @@ class YamlFile(Section):
 
     @classmethod
     def source_of(cls, content: bytes, file: str) -> Source:
-        """Return what the YAML of a content says, and the mistakes in that."""
+        """Parse YAML; return its data, with the mistakes in the syntax."""
         return read_source(content, file, cls.kind, cls.begins)
 
     @classmethod
     def validated(cls, data: Mapping[str, Value], source: Source) -> Self:
-        """Return what data of a source say; raise ``IcdError`` with all mistakes in them."""
+        """Validate data; raise ``IcdError`` with every mistake in them."""
         try:
             found = cls.model_validate(_without_empty(data))
         except ValidationError as error:
@@ -64,7 +64,7 @@ class YamlFile(Section):
         return found
 
     def mistake(self, path: FieldPath, problem: str, advice: str) -> Mistake:
-        """Place a problem in the file."""
+        """Return a mistake with its place in the file."""
         return self._source.mistake(path, problem, advice)
 
 

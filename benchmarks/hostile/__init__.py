@@ -1,1 +1,1 @@
-"""Hostile pages and answers: how reading them grows with their size, and mutations of real ones."""
+"""Hostile responses: how reading them grows with their size, and mutations of real ones."""

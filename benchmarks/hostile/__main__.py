@@ -1,4 +1,4 @@
-"""Hostile answers: mutants of real pages, and pages that grow.
+"""Hostile responses: mutants of real pages, and pages that grow.
 
 ``python -m benchmarks.hostile --minutes 60 --to FOLDER`` reads mutants and keeps each input on which a stage of reading
 raised, or that took over a second of processor time or 300 MiB. ``--growth`` grows pages of each shape to 10 MB.

@@ -1,4 +1,4 @@
-"""Reads mutants of pages one after another, and keeps those that raised, stood or ate memory."""
+"""Reads mutants of pages one after another, and keeps those that raised, took too long or took too much memory."""
 
 import json
 import os
@@ -41,9 +41,9 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What reading an answer took: seconds of processor time, MiB of memory at most, and what failed.
+    """What reading a response took: seconds of processor time, at most so many MiB of memory, and what failed.
 
-    ``ended`` says that it took longer than it may and was ended. ``links`` and ``objects`` are how many were found.
+    ``ended`` says that it took too long and was ended. ``links`` and ``objects`` are the numbers found.
     """
 
     seconds: float = 0.0
@@ -55,7 +55,7 @@ class Taken:
 
 
 def reader() -> Callable[[Answer], Taken]:
-    """Return what reads answers as a crawl does: head and codings, page, application, text, objects, links, scores."""
+    """Return a function that reads responses as a crawl does, from the head to the scores of links."""
     knowledge_base, icd = load(), Icd.parse(_DEFINITION)
     judges = analysers(icd, Topic(icd.topic.keywords))
 
@@ -85,7 +85,7 @@ def _page(answer: Answer) -> Page | None:
 
 
 def apart(work: Callable[[], Taken], most_seconds: float) -> Taken:
-    """Return the result of some work in a forked process, with the memory that this needed; it may be ended."""
+    """Return the result of work in a forked process, with the memory it needed; after ``most_seconds`` it is ended."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -103,7 +103,7 @@ def apart(work: Callable[[], Taken], most_seconds: float) -> Taken:
 
 
 def _tell(writing: int, work: Callable[[], Taken]) -> None:
-    """Do the work in the child, tell its result, and end without anything that the parent would do at its end."""
+    """Do the work in the child, send its result, and exit without the parent's exit handlers."""
     try:
         taken = work()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MIB
@@ -126,18 +126,18 @@ def _told(reading: int, until: float) -> bytes | None:
 
 
 MAX_SECONDS = 1.0
-"""Processor time from which an input is kept."""
+"""An input that takes this much processor time is kept."""
 MAX_MIB = 300.0
-"""Memory, beyond that of the process before, from which an input is kept."""
+"""An input is kept if reading it takes this much memory in addition to that of the process before."""
 PATIENCE = 60.0
-"""Seconds after which the reading of an input is ended."""
+"""The seconds after which the reading of an input is ended."""
 _MAX_BYTES = 400_000
 _OF_A_SITE = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An input that is kept: the number of its mutant, the mutations, and what reading it took."""
+    """A kept input: the number of its mutant, the mutations, and what reading it took."""
 
     number: int
     mutations: tuple[str, ...]
@@ -146,7 +146,7 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """What is wrong with reading it."""
+        """The reason for which it is kept."""
         if self.taken.ended:
             return "ended"
         if self.taken.failed:
@@ -155,7 +155,7 @@ class Finding:
 
 
 def sources() -> tuple[Answer, ...]:
-    """Return the saved pages of the knowledge base, and pages of recorded sites where there are any."""
+    """Return the saved pages of the knowledge base, and pages of recorded sites if there are any."""
     saved = [each.page for each in saved_pages(pages_folder(FOLDER))]
     return tuple(_answer(page) for page in (*saved, *_recorded()) if len(page.body) <= _MAX_BYTES)
 
@@ -175,7 +175,7 @@ def _answer(page: Page) -> Answer:
 
 
 def mutant(given: Sequence[Answer], seed: int, number: int) -> tuple[Answer, tuple[str, ...]]:
-    """Return the mutant of a number: the same for the same seed and the same pages."""
+    """Return the mutant with a number: the same for the same seed and pages."""
     chance = random.Random(f"{seed}/{number}")
     answer = given[chance.randrange(len(given))]
     others = [given[chance.randrange(len(given))].body for _ in range(3)]
@@ -191,7 +191,7 @@ def findings(
     most: int = 0,
     told: Callable[[int, Taken], object] = lambda *_: None,
 ) -> Iterator[Finding]:
-    """Yield what is found in some minutes, or among so many mutants."""
+    """Yield the findings of some minutes, or among so many mutants."""
     until = time.monotonic() + 60 * minutes
     before = apart(Taken, PATIENCE).peak_mib
     for number in range(most) if most else count():
@@ -205,7 +205,7 @@ def findings(
 
 
 def kept(found: Finding, folder: Path, seed: int) -> Path:
-    """Write a finding into a folder: the answer, and beside it what it is and how it is read again."""
+    """Write a finding into a folder: the response, and beside it what it is and how to read it again."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{found.kind}-{seed}-{found.number}.json"
     body = file.with_suffix(".body")
@@ -225,7 +225,7 @@ def kept(found: Finding, folder: Path, seed: int) -> Path:
 
 
 def kept_answer(file: Path) -> Answer:
-    """Return the answer of a finding that was written."""
+    """Return the response of a finding that was written."""
     document = json.loads(file.read_text("utf-8"))
     fields = tuple((str(name), str(value)) for name, value in document["fields"])
     return Answer(document["url"], document["status"], fields, file.with_suffix(".body").read_bytes())

@@ -1,4 +1,4 @@
-"""Mutations of answers: of their markup, bytes, heads and codings; a seed makes the same ones again."""
+"""Mutations of responses: of their markup, bytes, heads and codings; the same seed makes the same ones."""
 
 import gzip
 import random
@@ -70,7 +70,7 @@ _STATUSES = (200, 200, 200, 200, 201, 204, 301, 404, 500)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as a server sends it: its body is coded as its head says, or otherwise."""
+    """A response as a server sends it: its body is coded as its head says, or in another way."""
 
     url: str
     status: int
@@ -79,7 +79,7 @@ class Answer:
 
 
 def mutated(answer: Answer, chance: random.Random, others: Sequence[bytes]) -> tuple[Answer, tuple[str, ...]]:
-    """Return an answer after some mutations, and their names; ``others`` are bodies that it may take parts of."""
+    """Return a response after some mutations, and their names; parts of the bodies ``others`` may be inserted."""
     names = [chance.choice(tuple(MUTATIONS)) for _ in range(chance.choice((1, 1, 2, 3, 5)))]
     body = answer.body
     for name in names:
@@ -88,7 +88,7 @@ def mutated(answer: Answer, chance: random.Random, others: Sequence[bytes]) -> t
 
 
 def _headed(answer: Answer, chance: random.Random) -> Answer:
-    """Return an answer with a head that seldom tells the truth."""
+    """Return a response, often with another head that need not be true."""
     if chance.random() < 0.6:
         return answer
     kind, charset = chance.choice(_TYPES), chance.choice(_CHARSETS)
@@ -129,7 +129,7 @@ def _inserted(body: bytes, at: int, part: bytes) -> bytes:
 
 
 def _of_tags(body: bytes, chance: random.Random, pattern: re.Pattern[bytes], change: Callable[[bytes], bytes]) -> bytes:
-    """Change some of what a pattern finds after a random place."""
+    """Change some of the matches of a pattern after a random place."""
     at = _place(body, chance)
     return body[:at] + pattern.sub(lambda found: change(found[0]), body[at:], chance.choice((1, 3, 50)))
 

@@ -1,4 +1,4 @@
-"""Pages of one shape at any size, each kind of element, attribute, nesting and text; how their reading grows."""
+"""Pages of one shape at any size, for each kind of element, attribute, nesting and text; how reading them grows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count, islice, pairwise
@@ -92,7 +92,7 @@ BESIDE: Mapping[str, Part] = {
     "hidden": lambda n: f"<div hidden><a href=/h/{n}>w</a></div>",
     "labels": lambda n: f"<p><b>Date:</b> {n}</p>",
 }
-"""Parts that stand beside one another."""
+"""Parts that follow one another."""
 
 DEEP: Mapping[str, Part] = {
     "nested divisions": lambda n: f"<div>w{n}",
@@ -107,7 +107,7 @@ DEEP: Mapping[str, Part] = {
     "nested items": lambda n: f"<div class=comment id=c{n}><a href=/user/{n}>a{n}</a> 2021-03-02 {_text(n)}",
     "nested fonts with text": lambda n: f"<font>{_text(n)}",
 }
-"""Parts each of which holds the next one."""
+"""Parts each of which contains the next one."""
 
 
 _DEPTH = 1_500
@@ -123,7 +123,7 @@ WITHIN: Mapping[str, tuple[str, str]] = {
     "images below nested links": ("<span><a href=z>", "images"),
     "empty elements below nested articles": ("<article><h2><a href=z>w</a></h2>", "empty divisions"),
 }
-"""Parts beside one another, below many of another kind, each within the one before."""
+"""Parts that follow one another, below many nested parts of another kind."""
 
 
 def _whole(part: str) -> Callable[[int], str]:
@@ -167,7 +167,7 @@ ONCE: Mapping[str, Callable[[int], str]] = {
     "marks of other scripts": lambda size: "<p>" + "\u3002\u65e5\u6708\u5e74" * (size // 12),
     "signs that join": lambda size: "<p>w" + "\u0301" * (size // 2),
 }
-"""Pages that hold one thing of any size."""
+"""Pages that contain one thing of any size."""
 
 
 def _numbered(form: str) -> Callable[[int], str]:
@@ -180,7 +180,7 @@ def _filled(part: Part, size: int) -> str:
 
 
 def page_of(shape: str, size: int) -> bytes:
-    """Return a page of a shape, of about as many bytes."""
+    """Return a page of a shape and about so many bytes."""
     if shape in ONCE:
         inner = ONCE[shape](size)
     elif shape in WITHIN:
@@ -200,9 +200,9 @@ _FIELDS = (("Content-Type", "text/html; charset=utf-8"),)
 
 
 def growth(shape: str, sizes: Sequence[int], read: Callable[[Answer], Taken]) -> Row:
-    """Return the seconds and MiB of a shape at some sizes; ``exponent`` is that of the last step, 1 where linear.
+    """Return the seconds and MiB of a shape at some sizes; ``exponent`` is that of the last step, 1 for linear growth.
 
-    Where a page took too long, the larger ones are not tried.
+    After a page that took too long, larger ones are not tried.
     """
     row: dict[str, str | int | float | None] = {"shape": shape}
     took: list[float] = []

@@ -1,4 +1,4 @@
-"""What stands before an application: it passes requests on, logs them, and shows its pages in another template."""
+"""A server in front of an application: it passes requests on, logs them, and shows pages in another template."""
 
 import http.client
 import json
@@ -30,36 +30,36 @@ _SYLLABLES: Final = ("ba", "do", "fe", "gu", "hi", "ka", "lo", "mu", "ne", "pi",
 
 
 class Redesign(StrEnum):
-    """How much of a template is another one."""
+    """How much of a template is changed."""
 
     IDS = "ids"
-    """Every id of an element has another name."""
+    """All ids of elements are renamed."""
     CLASSES = "classes"
-    """Every class has another name."""
+    """All classes are renamed."""
     ASSETS = "assets"
-    """Style sheets, scripts and images have other addresses."""
+    """Style sheets, scripts and images have other URLs."""
     ELEMENTS = "elements"
-    """Elements have other names, wrappers came and went, parts stand in another order."""
+    """Elements are renamed, wrappers are added and removed, and parts are reordered."""
     TOTAL = "total"
-    """All of these, and nothing that names the software in the head of the page is left."""
+    """All of these, and nothing in the head of a page names the software."""
 
 
 _STEPS: Final = frozenset({Change.NAMES, Change.WRAPPERS_ADDED, Change.WRAPPERS_REMOVED, Change.ORDER})
-"""The steps of `benchmarks.damage` that are done here. Those of attributes would make ids that a page has twice."""
+"""The steps of `benchmarks.damage` that are applied here. Those of attributes would give a page the same id twice."""
 
 
 class Template:
-    """One redesign of a site whose truth is known. Pages may be asked for from several threads."""
+    """One redesign of a site whose truth is known. Thread-safe."""
 
     def __init__(self, redesign: Redesign, truth: Truth, seed: int) -> None:
-        """Draw the redesign from a seed."""
+        """Draw the redesign by a seed."""
         self._redesign, self._truth = redesign, truth
         drawn = (draft for draft in islice(drafts(seed), len(Change)) if draft.change in _STEPS)
         self._drafts: tuple[Draft, ...] = tuple(drawn) if self._does(Redesign.ELEMENTS) else ()
         self._assets: dict[str, str] = {}
 
     def page(self, url: str, content_type: str, body: bytes) -> bytes:
-        """Return a page of HTML in the new template."""
+        """Return an HTML page in the new template."""
         page = Page(url, 200, Headers((("Content-Type", content_type),)), body, datetime.now(UTC))
         asides = set(page.tree.iter("aside"))
         for draft in self._drafts:
@@ -77,11 +77,11 @@ class Template:
         return written(page)
 
     def location(self, address: str) -> str:
-        """Return the address that a redirect leads to: its fragment is an id."""
+        """Return the new target of a redirect, whose fragment is an id."""
         return with_renamed_fragment(address, renamed) if self._does(Redesign.IDS) else address
 
     def former(self, path: str) -> str:
-        """Return the path under which the software itself knows an asset; other paths stay as they are."""
+        """Return the path by which the software itself knows an asset; other paths are returned unchanged."""
         return self._assets.get(path, path)
 
     def _does(self, what: Redesign) -> bool:
@@ -99,7 +99,7 @@ class Template:
 
 
 def keep_main(tree: HtmlElement, former: Collection[HtmlElement], truth: Truth) -> None:
-    """Make a section of what became an ``aside`` and holds authors' texts: no template has its content there."""
+    """Make a section of every new ``aside`` with authors' texts, since no template puts its content into an aside."""
     layout = Layout.of(tree, truth)
     for element in list(tree.iter("aside")):
         if element not in former and layout.bodies(element):
@@ -107,7 +107,7 @@ def keep_main(tree: HtmlElement, former: Collection[HtmlElement], truth: Truth) 
 
 
 def renamed(name: str) -> str:
-    """Return another name for an id or a class: numbers stay in their places, each word of letters is another one.
+    """Return another name for an id or a class: each word of letters is replaced, numbers stay in their places.
 
     >>> renamed("post-12") == renamed("post-13").replace("13", "12")
     True
@@ -121,7 +121,7 @@ def _word(word: str) -> str:
 
 
 def rename_ids(tree: HtmlElement, rename: Callable[[str], str]) -> None:
-    """Rename all ids, and what refers to them on this page and on others of the site."""
+    """Rename all ids, and references to them on this page and to other pages of the site."""
     for element in tree.iter("*"):
         if identity := element.get("id"):
             element.set("id", rename(identity))
@@ -135,7 +135,7 @@ def rename_ids(tree: HtmlElement, rename: Callable[[str], str]) -> None:
 
 
 def with_renamed_fragment(address: str, rename: Callable[[str], str]) -> str:
-    """Return an address whose fragment names the same element as before."""
+    """Return a URL whose fragment names the same element as before."""
     page, sign, fragment = address.partition("#")
     return f"{page}#{rename(fragment)}" if fragment else page + sign
 
@@ -157,7 +157,7 @@ _MAX_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, and what was answered: ``location`` is where a redirect leads, else empty."""
+    """A request and its response; ``location`` is the target of a redirect, else empty."""
 
     method: str
     path: str
@@ -166,14 +166,14 @@ class Asked:
 
 
 def asked_of(log: Path) -> list[Asked]:
-    """Read a front's log of requests."""
+    """Read the log of requests of a front."""
     return [Asked(**json.loads(line)) for line in log.read_text("utf-8").splitlines()]
 
 
 class Front:
-    """A server on loopback before an application that listens on another port.
+    """A server on loopback in front of an application that listens on another port.
 
-    With a ``template`` answers have no validators: a page is another one as soon as its template is.
+    With a ``template``, responses have no validators, since a page changes when its template does.
     """
 
     def __init__(self, backend: int, log: Path) -> None:

@@ -1,4 +1,4 @@
-"""Applications: what each is, and its environment in ``.cache/software``, which is made on first use."""
+"""Real applications, each with its environment in ``.cache/software``, which is made on first use."""
 
 import os
 import shutil
@@ -25,16 +25,15 @@ FILLS_WITHIN: Final = 1800.0
 
 
 class InstallationError(Exception):
-    """Raised where an application cannot be installed, filled or started; the message tells why."""
+    """An application cannot be installed, filled or started; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
     """A real application: ``name`` is also that of its module in `benchmarks.software.sites`.
 
-    Each has a virtual environment of its own, with what its file in ``requirements`` pins, and pinned packages of npm
-    beside that; ``programs`` are those of the system that it needs as well. A page of a thread shows ``page_size``
-    posts.
+    It has a virtual environment with the pinned packages of its file in ``requirements``, and pinned packages of npm;
+    ``programs`` are those of the system that it needs besides. A page of a thread shows ``page_size`` posts.
     """
 
     name: str
@@ -44,15 +43,15 @@ class Application:
     programs: Sequence[str] = ()
 
     def install(self) -> Path:
-        """Make the environment where it is not there; return the interpreter that runs the application's module.
+        """Make the environment if it is missing; return the interpreter that runs the application's module.
 
-        Raises ``InstallationError`` with what the installer said, or with the name of a program that is not there.
+        Raises ``InstallationError`` with the installer's output, or with the name of a missing program.
         """
         require(self.programs)
         return installed(self.name, REQUIREMENTS / f"{self.name}.txt", self.node)
 
     def run(self, command: str, home: Path, argument: Path) -> Mapping[str, Place]:
-        """Let the module ``create`` or ``edit`` a site in ``home``; return the place of each post by its id."""
+        """Run the module's ``create`` or ``edit`` on a site in ``home``; return the place of each post by its id."""
         run_command([*self._command(command, home), argument], FILLS_WITHIN)
         return read_places(home / PLACES)
 
@@ -60,7 +59,7 @@ class Application:
     def serving(self, home: Path, port: int) -> Iterator[None]:
         """Serve a site on a port of loopback until the block ends.
 
-        Raises ``InstallationError`` where the server does not start.
+        Raises ``InstallationError`` if the server does not start.
         """
         with served([*self._command("serve", home), str(port)], home, port, home / "server.log"):
             yield
@@ -78,9 +77,9 @@ class Application:
 
 @contextmanager
 def served(command: Sequence[str], folder: Path, port: int, said: Path) -> Iterator[None]:
-    """Let a command serve on a port of loopback until the block ends; what it says is added to a file.
+    """Run a command that serves on a port of loopback until the block ends; its output is appended to a file.
 
-    Raises ``InstallationError`` where nothing answers.
+    Raises ``InstallationError`` if nothing responds.
     """
     with said.open("ab") as log:
         process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=log, stderr=log)
@@ -97,10 +96,10 @@ def served(command: Sequence[str], folder: Path, port: int, said: Path) -> Itera
 
 
 def installed(name: str, requirements: Path, node: Sequence[str], package: Path | None = None) -> Path:
-    """Make the environment of a name where it is not there; return its interpreter.
+    """Make the environment with a name if it is missing; return its interpreter.
 
-    It holds what a file of requirements pins, where there is one, and packages of npm beside that, or those that a
-    ``package.json`` names. Raises ``InstallationError`` with what the installer said.
+    It has the pinned packages of a file of requirements, if there is one, and packages of npm: the given ones or those
+    of a ``package.json``. Raises ``InstallationError`` with the installer's output.
     """
     folder = ENVIRONMENTS / name
     interpreter, made = folder / "bin" / "python", folder / "made"
@@ -122,7 +121,7 @@ def installed(name: str, requirements: Path, node: Sequence[str], package: Path 
 
 
 def require(programs: Iterable[str]) -> None:
-    """Raise ``InstallationError`` where one of some programs of the system is not there."""
+    """Raise ``InstallationError`` if a program of the system is missing."""
     if missing := [name for name in programs if shutil.which(name) is None]:
         raise InstallationError(f"not installed: {', '.join(missing)}; install the packages of the system of that name")
 
@@ -133,7 +132,7 @@ def environment() -> dict[str, str]:
 
 
 def run_command(command: Sequence[str | Path], within: float, cwd: Path | None = None) -> None:
-    """Run a command, in a folder if one is given; raise ``InstallationError`` with what it said if it fails."""
+    """Run a command, in a folder if one is given; raise ``InstallationError`` with its output if it fails."""
     try:
         finished = subprocess.run(
             list(map(str, command)),
@@ -151,7 +150,7 @@ def run_command(command: Sequence[str | Path], within: float, cwd: Path | None =
 
 
 def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until something answers on a port of loopback; raises ``InstallationError`` where nothing does for long."""
+    """Wait until something responds on a port of loopback; raise ``InstallationError`` if that takes too long."""
     until = time.monotonic() + _STARTS_WITHIN
     while process.poll() is None and time.monotonic() < until:
         try:

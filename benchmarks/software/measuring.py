@@ -56,14 +56,14 @@ class Case(StrEnum):
     EDITS = "edits"
     """The same site, crawled again after posts were edited, deleted and added."""
     KNOWN = "known"
-    """A site of software that a file of the knowledge base describes: what scripts outside of the project build."""
+    """A site of software that the knowledge base describes; such sites are built by scripts outside of the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Which cases are measured, with which redesigns, on how much content drawn from which seed.
 
-    ``kept`` is a folder that receives the crawl of each case, and what in it is not as it should be.
+    ``kept`` is a folder that receives the crawl of each case, and the mistakes in it.
     """
 
     cases: frozenset[Case]
@@ -75,7 +75,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Crawlable(ABC):
-    """A site that can be served and crawled: its folder, the server that the crawl asks, the application's port."""
+    """A site that can be served and crawled: its folder, the server in front of it, the application's port."""
 
     folder: Path
     front: Front
@@ -94,12 +94,12 @@ class Crawlable(ABC):
     @property
     @abstractmethod
     def seed(self) -> str:
-        """The URL that the crawl begins with."""
+        """The seed of the crawl."""
 
     @property
     @abstractmethod
     def true(self) -> TrueObjects:
-        """What the site shows."""
+        """The objects that the site shows."""
 
     @abstractmethod
     def serving(self) -> AbstractContextManager[None]:
@@ -108,7 +108,7 @@ class Crawlable(ABC):
 
 @dataclass(frozen=True)
 class Site(Crawlable):
-    """An application that was filled, what it holds, and the place of each post."""
+    """A filled application, its content, and the place of each post."""
 
     application: Application
     content: Content
@@ -135,7 +135,7 @@ class Site(Crawlable):
 
     @property
     def true(self) -> TrueObjects:
-        """What the site shows. Posts that open a thread have its title."""
+        """The objects that the site shows. A post that opens a thread has the thread's title."""
         return TrueObjects(
             Described(
                 post.id,
@@ -152,7 +152,7 @@ class Site(Crawlable):
 
 @dataclass(frozen=True)
 class Crawl:
-    """One crawl of a site as it was then: what the command used, how many pages it asked for, and its number."""
+    """One crawl of a site in its state then: the command's result, how many pages were requested, and its number."""
 
     site: Crawlable
     finished: Finished
@@ -161,11 +161,11 @@ class Crawl:
 
     @cached_property
     def pages(self) -> tuple[PageRow, ...]:
-        """What this crawl fetched."""
+        """The pages that this crawl fetched."""
         return tuple(page_rows(self.site.crawled, self.number))
 
     def read(self) -> Matching:
-        """Compare what this crawl itself has read with what the site shows."""
+        """Compare the objects that this crawl itself has read with those that the site shows."""
         captures = {name for page in self.pages for name in (page.capture, page.unchanged) if name}
         with tempfile.TemporaryDirectory(prefix="aah-software-") as name:
             return Matching.of(
@@ -173,12 +173,12 @@ class Crawl:
             )
 
     def known(self) -> Matching:
-        """Compare all that the folder says to be there now, also from earlier crawls, with what the site shows."""
+        """Compare the objects that the folder has now, of earlier crawls as well, with those that the site shows."""
         live = (row for row in object_rows(self.site.crawled) if row.deleted is None)
         return Matching.of(self.site.true, map(_described, live))
 
     def row(self, known: Matching) -> dict[str, Cell]:
-        """Return what was found, field by field, and at what cost."""
+        """Return what was found, field by field, and the cost."""
         pages = [page.url for page in self.pages if page.is_page and _is_html(page.media_type)]
         return {
             **(self.read().scores() if self.number > 1 else known.scores()),
@@ -190,9 +190,9 @@ class Crawl:
 
 
 def measure(application: Application, plan: Plan, folder: Path) -> Iterator[Row]:
-    """Install and fill an application in ``folder`` and yield a row for each case as it is measured.
+    """Install and fill an application in ``folder``; yield a row for each case as it is measured.
 
-    Raises ``InstallationError`` where the application cannot be had, ``BenchmarkError`` where a crawl fails.
+    Raises ``InstallationError`` if the application is not available, ``BenchmarkError`` if a crawl fails.
     """
     application.install()
     with opened(application, plan, folder) as site:
@@ -201,7 +201,7 @@ def measure(application: Application, plan: Plan, folder: Path) -> Iterator[Row]
 
 @contextmanager
 def opened(application: Application, plan: Plan, folder: Path) -> Iterator[Site]:
-    """Fill an application and stand a server before it until the block ends."""
+    """Fill an application, and run a server in front of it until the block ends."""
     backend = free_port()
     with Front(backend, folder / "requests.jsonl").running() as front:
         drawn = Writer(plan.seed).content(application.page_size, plan.size)
@@ -211,7 +211,7 @@ def opened(application: Application, plan: Plan, folder: Path) -> Iterator[Site]
 
 
 class _Measured:
-    """The cases of one site. The first crawl is made once, and kept to go on from."""
+    """The cases of one site. Its first crawl is made once, and kept as the start of others."""
 
     def __init__(self, site: Site, plan: Plan) -> None:
         self._site, self._plan = site, plan
@@ -287,7 +287,7 @@ class _Measured:
 
 
 def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChanges | None) -> None:
-    """Copy a crawl, and write beside it what is not as it should be: ``mistakes.jsonl``, a line each."""
+    """Copy a crawl, and write the mistakes in it to ``mistakes.jsonl`` beside it, a line each."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(crawled, target / "crawl", symlinks=True)
     found: list[tuple[str, object]] = [("missing", each) for each in matching.missing]
@@ -303,7 +303,7 @@ def keep(crawled: Path, target: Path, matching: Matching, changes: ComparedChang
 def crawl(site: Crawlable, number: int, knowledge_base: str = "") -> Crawl:
     """Crawl a site from its seed with the shipped defaults, but without a delay, and with loopback allowed.
 
-    ``knowledge_base`` names other folders than the one that ships.
+    ``knowledge_base`` names other folders than the shipped one.
     """
     site.front.log.write_text("", "utf-8")
     definition = site.folder / DEFINITION
@@ -326,19 +326,19 @@ def crawl(site: Crawlable, number: int, knowledge_base: str = "") -> Crawl:
 
 
 def changed(site: Site, edits: tuple[Edit, ...]) -> Site:
-    """Change what a site holds by its own software; return it as it is then."""
+    """Change the content of a site by its own software; return the site in its new state."""
     places = site.application.run("edit", site.home, write_edits(edits, site.folder / "edits.json"))
     return replace(site, content=edited(site.content, edits), places=places)
 
 
 def planted(before: Content, edits: Sequence[Edit]) -> list[ToldChange]:
-    """Return the changes that a crawl is to tell, each with its new text, a deletion with the last one."""
+    """Return the changes that a crawl should report, with the new text, or the last text of a deleted post."""
     texts = {post.id: post.plain for _, post in before.posts()}
     return [ToldChange(edit.kind, texts[edit.post.id] if edit.kind == "deleted" else edit.post.plain) for edit in edits]
 
 
 def told_changes(crawled: Path) -> list[ToldChange]:
-    """Return what was edited and deleted, and what the second crawl saw first, as the ready-made queries tell it."""
+    """Return the changes that the shipped queries report for the second crawl."""
     bodies = {row.iri: row.body or "" for row in object_rows(crawled)}
     told = [ToldChange("edited", row["after"]) for row in _asked(crawled, "edited-posts")]
     told += [ToldChange("deleted", row["last"]) for row in _asked(crawled, "deleted-posts")]

@@ -21,7 +21,7 @@ from benchmarks.results import Cell
 from benchmarks.truth import words
 
 AGREES: Final = 0.9
-"""The least F1 of words at which two texts are the same."""
+"""Two texts are the same if the F1 of their words is at least this."""
 FIELDS: Final = ("title", "author", "date")
 _AS_GOOD: Final = 0.02
 _RARE: Final = 8
@@ -33,10 +33,10 @@ _REQUISITE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Described:
-    """An object, true or extracted; ``url`` is that of its page. A field that is None is not there.
+    """An object, true or extracted; ``url`` is that of its page. A missing field is None.
 
-    No page shows the ``hidden`` fields of a true object: they need not be found, but what is said must be true.
-    ``others`` are further texts that count as its body, such as a mail without what it quotes.
+    No page shows the ``hidden`` fields of a true object: they need not be found, but must be right if they are.
+    ``others`` are further texts that count as its body, such as a mail without its quotations.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Described:
 
     @cached_property
     def bag(self) -> Counter[str]:
-        """The words of the body, as often as they occur."""
+        """The words of the body with their numbers of occurrences."""
         return Counter(words(self.body))
 
     @cached_property
@@ -59,7 +59,7 @@ class Described:
         return (self.bag, *(Counter(words(text)) for text in self.others))
 
     def agrees(self, other: "Described") -> float:
-        """Return the F1 of the words of both bodies; of several that count, that of the one which agrees best."""
+        """Return the F1 of the words of both bodies; if several texts count as a body, that of the best one."""
         return max(_f1(bag, other.bag) for bag in self.bags)
 
 
@@ -70,22 +70,22 @@ def _f1(one: Counter[str], other: Counter[str]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:
-    """A change that a crawl tells: ``kind`` is edited, deleted or added, ``body`` the new text, or the last one."""
+    """A change that a crawl reports: ``kind`` is edited, deleted or added, ``body`` the new text, or the last one."""
 
     kind: str
     body: str
 
     def agrees(self, other: "ToldChange") -> bool:
-        """Return whether both tell the same."""
+        """Return whether both are the same change."""
         texts = Described("", "", self.body), Described("", "", other.body)
         return self.kind == other.kind and texts[0].agrees(texts[1]) >= AGREES
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fit:
-    """How well an extracted object agrees with the true object of a number, in the order of importance.
+    """How well an extracted object agrees with the true object with a number, in the order of importance.
 
-    Several true objects may have the same text, on different pages or of different authors.
+    Several true objects may have the same text, on different pages or by different authors.
     """
 
     f1: int
@@ -96,7 +96,7 @@ class Fit:
 
     @classmethod
     def of(cls, f1: float, true: Described, extracted: Described, number: int) -> "Fit":
-        """Compare what else is known of two objects whose texts agree."""
+        """Compare two objects whose texts agree."""
         dated = bool(true.date) and verdict("date", true.date or "", extracted.date) == "right"
         same_author = fold(true.author) == fold(extracted.author)
         # Differences as small as these are of the form, not of the text.
@@ -104,7 +104,7 @@ class Fit:
 
 
 class TrueObjects:
-    """What a site was filled with; finds the true object that an extracted one is."""
+    """The objects that a site was filled with, to be matched with extracted objects."""
 
     def __init__(self, objects: Iterable[Described]) -> None:
         self.objects = tuple(objects)
@@ -114,7 +114,7 @@ class TrueObjects:
                 self._holders[word].add(number)
 
     def fits(self, extracted: Described) -> list["Fit"]:
-        """Return the true objects that a text agrees with."""
+        """Return the true objects whose texts agree with that of an extracted object."""
         rare = sorted(
             (word for word in extracted.bag if word in self._holders), key=lambda word: len(self._holders[word])
         )
@@ -125,7 +125,7 @@ class TrueObjects:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Which extracted object each true one was found as, by the numbers of the latter; what else was extracted."""
+    """The extracted object that each true one, by its number, was found as; and all other extracted objects."""
 
     true: TrueObjects
     found: Mapping[int, Described]
@@ -134,7 +134,7 @@ class Matching:
 
     @classmethod
     def of(cls, true: TrueObjects, extracted: Iterable[Described]) -> "Matching":
-        """Match extracted objects with true ones one to one, the best first; those without a body do not count."""
+        """Match extracted and true objects one to one, the best fits first; objects without a body are ignored."""
         fits = [(each, true.fits(each)) for each in extracted if each.bag]
         pairs = sorted(((fit, place) for place, (_, found) in enumerate(fits) for fit in found), reverse=True)
         matched: dict[int, int] = {}
@@ -149,9 +149,9 @@ class Matching:
         return cls(true, found, copies, wrong)
 
     def scores(self) -> dict[str, Cell]:
-        """Return the recall, and for each field the share that is right and the share that is wrong.
+        """Return the recall, and for each field the shares of right and of wrong values.
 
-        Right ones are a share of the found objects that show the field, wrong ones of all found objects.
+        Right values are a share of the found objects that show the field, wrong ones of all found objects.
         """
         judged = {name: self._judged(name) for name in FIELDS}
         row: dict[str, Cell] = {"recall": _share(len(self.found), len(self.true.objects))}
@@ -159,7 +159,7 @@ class Matching:
         return row | {f"{name}_wrong": _share(wrong, len(self.found)) for name, (_, wrong) in judged.items()}
 
     def shares(self) -> dict[str, Cell]:
-        """Return of all extracted objects the share that the site has, each once, and that of second copies."""
+        """Return which share of all extracted objects the site has, each once, and which share are second copies."""
         extracted = len(self.found) + len(self.copies) + len(self.wrong)
         return {
             "precision": _share(len(self.found), extracted),
@@ -167,9 +167,9 @@ class Matching:
         }
 
     def false_objects(self, pages: Iterable[str]) -> float | None:
-        """Return the share of fetched pages without true objects that gave an object which agrees with nothing.
+        """Return the share of fetched pages without true objects that yielded an object which agrees with none.
 
-        Pages that only repeat objects of others are left out, as the scorer of recorded sites leaves them out.
+        Pages that only repeat objects of other pages are ignored, as by the scorer of recorded sites.
         """
         needed, repeating = needed_pages(self.true.objects), {local(each.url) for each in self.copies}
         empty = set(map(local, pages)) - needed - repeating
@@ -177,17 +177,17 @@ class Matching:
 
     @property
     def missing(self) -> list[Described]:
-        """The true objects that nothing was found of."""
+        """The true objects that were not found."""
         return [true for number, true in enumerate(self.true.objects) if number not in self.found]
 
     @property
     def differing(self) -> list[tuple[Described, Described]]:
-        """The true objects of which a field is wrong or absent, and what they were found as."""
+        """The true objects with a wrong or missing field, each with the object it was found as."""
         pairs = ((self.true.objects[number], each) for number, each in self.found.items())
         return [(true, each) for true, each in pairs if _is_amiss(true, _verdicts(true, each))]
 
     def _judged(self, name: str) -> tuple[Counter[str], int]:
-        """Return the verdicts on a field where it is shown, and how many of its values are wrong at all."""
+        """Return the verdicts on a field on pages that show it, and the number of its wrong values on all pages."""
         pairs = [(self.true.objects[number], each) for number, each in self.found.items()]
         verdicts = [(true, _verdicts(true, each).get(name)) for true, each in pairs]
         shown = Counter(said for true, said in verdicts if said is not None and name not in true.hidden)
@@ -199,7 +199,7 @@ def _is_amiss(true: Described, verdicts: Mapping[str, str]) -> bool:
 
 
 def _verdicts(true: Described, extracted: Described) -> dict[str, str]:
-    """Return what there is to say of each field that the true object has."""
+    """Return the verdict on each field that the true object has."""
     shown = ((name, getattr(true, name), getattr(extracted, name)) for name in FIELDS)
     return {name: verdict(name, value, other) for name, value, other in shown if value}
 
@@ -219,14 +219,14 @@ def verdict(name: str, true: str, extracted: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ComparedChanges:
-    """The changes that were told and that nobody made, and those that were made and are not told."""
+    """The reported changes that nobody made, and the changes that were not reported."""
 
     false: Sequence[ToldChange]
     missed: Sequence[ToldChange]
 
     @classmethod
     def of(cls, made: Iterable[ToldChange], told: Iterable[ToldChange]) -> "ComparedChanges":
-        """Compare changes: the same are of one kind, and their texts agree; each that was made is told once."""
+        """Compare changes: two are the same if their kinds are equal and their texts agree; each counts once."""
         left = list(made)
         false: list[ToldChange] = []
         for change in told:
@@ -239,17 +239,17 @@ class ComparedChanges:
 
 
 def needed_pages(objects: Iterable[Described]) -> set[str]:
-    """Return the pages that show true objects."""
+    """Return the URLs of pages that show true objects."""
     return {local(true.url) for true in objects}
 
 
 def page_requests(asked: Iterable[str]) -> int:
-    """Return how many of some requested addresses are pages; what pages need to be shown and robots.txt are apart."""
+    """Return how many of the requested URLs are pages; page requisites and robots.txt are not."""
     return sum(not _REQUISITE.search(address) for address in asked)
 
 
 def local(url: str) -> str:
-    """Return the path and the query of an address.
+    """Return the path and the query of a URL.
 
     >>> local("http://127.0.0.1:80/a%20b?c#d")
     '/a b?c'
@@ -259,7 +259,7 @@ def local(url: str) -> str:
 
 
 def fold(text: str | None) -> str:
-    """Return a text without differences of white space and case."""
+    """Return a text in lower case with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text or "").split()).casefold()
 
 

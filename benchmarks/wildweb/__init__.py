@@ -1,1 +1,1 @@
-"""Crawls small sites that spell the web in their own way, and judges what was asked for, read and said of them."""
+"""Crawls small sites that use the web in unusual ways, and judges what was requested, read and reported."""

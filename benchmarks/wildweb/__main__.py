@@ -1,11 +1,11 @@
-"""Crawls sites that spell the web in their own way, and judges what was asked for, read and said.
+"""Crawls sites that use the web in unusual ways, and judges what was requested, read and reported.
 
     python -m benchmarks.wildweb [--kind KIND]... [--case NAME]... [--keep FOLDER] [--json FILE]
 
-A row a kind: ``cases``; ``right``, those of which all of what is right is there and nothing else; ``lost``, those of
-which something was not asked for, not read or wrongly told; ``invented``, those of which something that nobody wrote
-was asked for or stated: a URL, a date, an object, an author. What is wrong with which case is printed. Everything is on
-loopback; each kind is crawled at once, by ``aah crawl`` with the shipped defaults.
+Each kind has a row: ``cases``; ``right``, those with everything that is right and nothing else; ``lost``, those of
+which something was not requested, not read or wrongly reported; ``invented``, those of which something that nobody
+wrote was requested or stated: a URL, a date, an object, an author. The mistakes of each case are printed. Everything is
+on loopback; the cases of a kind are crawled together, by ``aah crawl`` with the shipped defaults.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks.wildweb.dates import DECLARED_CASES, LANGUAGE_CASES, NOBODY_CASE
 from benchmarks.wildweb.requests import REFRESH_CASES, REQUISITE_CASES, VERDICT_CASES
 
 _AT_ONCE = 2
-"""Crawls at once: more would fight for the cores of small machines, whose time limits are real."""
+"""The most crawls at the same time; on small machines, more would exceed time limits, which are real."""
 
 CASES = (
     *(*SESSION_CASES, *CONTENT_CASES, *JUNK_CASES),
@@ -36,7 +36,7 @@ CASES = (
 
 
 def judged(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Judgement]:
-    """Crawl cases that go together, and judge them by their names. A crawl that left nothing has lost all."""
+    """Crawl cases together, and return judgements by case. A crawl without output has lost everything."""
     try:
         seen = crawl(cases, keep)
     except CrawlError as error:
@@ -62,14 +62,14 @@ def rows(cases: Sequence[Case], judgements: Mapping[str, Judgement]) -> Sequence
 
 
 def told(name: str, judgement: Judgement) -> None:
-    """Print what is wrong with a case."""
+    """Print the mistakes of a case."""
     for what, wrong in (("lost", judgement.lost), ("invented", judgement.invented)):
         for each in wrong:
             print(f"{name}: {what}: {each}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the benchmark; the exit code is 1 where a case is not right."""
+    """Run the benchmark; the exit code is 1 if a case is not right."""
     kinds = sorted({case.kind for case in CASES})
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.wildweb", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

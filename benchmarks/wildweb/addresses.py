@@ -1,6 +1,7 @@
-"""URLs as documents and header fields spell them, ids of sessions in them, and ids and words that number contents.
+"""Cases of URLs: as documents and header fields spell them, with session ids in them, and with ids of contents.
 
-Of sessions: software that writes the id into each link, such as PHP's trans-sid, servlets, ColdFusion and ASP.NET.
+Session ids are those of software that writes them into each link, such as PHP's trans-sid, servlets, ColdFusion and
+ASP.NET.
 """
 
 import json
@@ -32,17 +33,17 @@ QUERIES: Final = "queries in the page's charset"
 FIELDS: Final = "bytes of Location"
 BASES: Final = "bases"
 _IN_QUERIES: Final = frozenset(b" \"#<>'")
-"""Besides all that is not printable ASCII, the bytes that are percent-encoded in a query (URL standard)."""
+"""The bytes that are percent-encoded in a query (URL standard), besides all that is not printable ASCII."""
 
 
 def in_query(text: str, codec: str) -> str:
-    """Return a query as the URL standard writes it for a document in a charset."""
+    """Return a query as the URL standard encodes it for a document in a charset."""
     said = text.encode(codec)
     return "".join(chr(b) if 0x20 < b < 0x7F and b not in _IN_QUERIES else f"%{b:02X}" for b in said)
 
 
 def _query(name: str, charset: str, href: str, wanted: str, codec: str = "", *, field: bool = False) -> Case:
-    """Return a page in a charset, which the header field names or the page itself, with a raw link."""
+    """Return a page with a raw link, in a charset that the header field or the page itself names."""
     head = "" if field else f'<meta http-equiv="Content-Type" content="text/html; charset={charset}">'
     body = f'<h1>Find it</h1><p>{prose(name)}</p><p><a href="{href}">all that was found</a></p>'
     content = document("Find it", body, head).encode(codec or charset)
@@ -56,18 +57,18 @@ def _encoded(name: str, charset: str, word: str, codec: str = "", *, field: bool
 
 
 def _location(name: str, location: str, *wanted: str, status: int = 302) -> Case:
-    """Return a seed that redirects to bytes, given as Latin-1; any one of the targets is right."""
+    """Return a seed that redirects to raw bytes, given as Latin-1; any one of the targets is right."""
     site = {"/old/page": redirect(location, status), **{target: plain_page("The new place") for target in wanted}}
     return Case(FIELDS, f"location-{name}", site, one_of=(wanted,), seeds=("/old/page",))
 
 
 def _utf8(text: str) -> str:
-    """Return UTF-8 as the Latin-1 that header fields are written by."""
+    """Return text in UTF-8 as Latin-1, in which header fields are given."""
     return text.encode().decode("latin-1")
 
 
 def _based(name: str, head: str, href: str, wanted: str, *, body: str = "", path: str = "/a/b.html") -> Case:
-    """Return a page with a base and a link."""
+    """Return a page with a ``base`` element and a link."""
     text = f'<h1>Old boats</h1><p>{prose(name)}</p><p><a href="{href}">the boats</a></p>{body}'
     site = {path: html(document("Old boats", text, head)), wanted: plain_page("The boats")}
     others = ("files",) if "files." in head else ()
@@ -161,7 +162,7 @@ def _site(name: str, write: Callable[[int], str]) -> Case:
 
 
 def _chain(name: str, write: Callable[[int], str]) -> Case:
-    """Return a site of which each content links to the next one alone."""
+    """Return a site on which each content links only to the next one."""
     targets = [write(number) for number in _STORIES]
     pages = {"/": front("Begin here", [escape(targets[0])])}
     for number, target in enumerate(targets):
@@ -219,13 +220,13 @@ def _junk_site(targets: Sequence[str], title: str = "Everything here") -> Mappin
 
 
 def _numbered(name: str, target: str) -> Case:
-    """Return a site of unknown software whose texts are found under numbers alone."""
+    """Return a site of unknown software whose texts have numbers alone in their URLs."""
     targets = [target.format(number) for number in range(1, 9)]
     return Case(WORDS, f"junk-{name}", _junk_site(targets), targets)
 
 
 def _words(name: str, *targets: str) -> Case:
-    """Return a site of unknown software with texts under these targets alone."""
+    """Return a site of unknown software whose only texts are at these targets."""
     return Case(WORDS, f"junk-{name}", _junk_site(targets), targets)
 
 
@@ -243,7 +244,7 @@ _ICD: Final = f"scope: {{allow: {json.dumps(['/front.html', *_PATTERNS.values()]
 
 
 def _allowed(word: str, targets: Sequence[str], refused: str) -> Case:
-    """Return a site of which the definition allows the front page and some targets, and nothing else."""
+    """Return a site whose front page and some targets alone are allowed by the definition."""
     site = {"/front.html": front("Begin", map(escape, [*targets, refused])), **plain_pages([*targets, refused])}
     return Case(ALLOWED, f"allow-{word}", site, targets, seeds=("/front.html",), icd=_ICD)
 
@@ -286,16 +287,16 @@ _LETTERS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 
 @dataclass(frozen=True, slots=True)
 class Id:
-    """An id of sessions: its length and letters, and how it is written into a path that may have a query."""
+    """A kind of session id: its length and letters, and how it is written into a path that may have a query."""
 
     length: int
     letters: str
     write: Callable[[str, str], str]
     found: str
-    """A regular expression of what ``write`` adds."""
+    """A regular expression for what ``write`` adds."""
 
     def numbered(self, number: int) -> str:
-        """Return the id of a visitor."""
+        """Return the id of a visitor, by the visitor's number."""
         digest = sha256(f"visitor {number}".encode()).digest() + sha256(f"again {number}".encode()).digest()
         return "".join(self.letters[byte % len(self.letters)] for byte in digest)[: self.length]
 
@@ -306,7 +307,7 @@ class Id:
 
 
 def id_in_query(name: str, length: int, letters: str = _HEX, *, first: bool = False) -> Id:
-    """Return an id that is a parameter, the last one of a query or the first."""
+    """Return a kind of id that is a parameter, the last or the first one of a query."""
 
     def write(path: str, value: str) -> str:
         head, _, query = path.partition("?")
@@ -318,7 +319,7 @@ def id_in_query(name: str, length: int, letters: str = _HEX, *, first: bool = Fa
 
 
 def id_in_path(prefix: str, length: int, letters: str = _HEX) -> Id:
-    """Return an id that ends the path, behind a semicolon."""
+    """Return a kind of id that ends the path, behind a semicolon."""
 
     def write(path: str, value: str) -> str:
         head, mark, query = path.partition("?")
@@ -328,7 +329,7 @@ def id_in_path(prefix: str, length: int, letters: str = _HEX) -> Id:
 
 
 def id_in_folder(before: str, length: int, letters: str, behind: str) -> Id:
-    """Return an id that is the first segment of the path."""
+    """Return a kind of id that is the first segment of the path."""
 
     def write(path: str, value: str) -> str:
         return f"/{before}{value}{behind}{path}"
@@ -337,10 +338,10 @@ def id_in_folder(before: str, length: int, letters: str, behind: str) -> Id:
 
 
 class Sessions:
-    """A site of which each page links to all others with an id in the links.
+    """A site on which each page links to all others with an id in the links.
 
-    ``always`` a new one with each answer; else one for each visitor, who is known by a cookie or by the id itself. A
-    visitor with a cookie still has the id in the links, as where software does not look for cookies.
+    With ``always``, each response has a new id; otherwise each visitor has one, and is recognised by a cookie or by the
+    id itself. A visitor with a cookie still gets the id in links, as with software that does not look for cookies.
     """
 
     def __init__(self, ident: Id, path: str, *, always: bool = False, forced: bool = False) -> None:
@@ -348,7 +349,7 @@ class Sessions:
         self._visitors: Iterator[int] = count(1)
 
     def __call__(self, request: Request) -> Reply:
-        """Answer a request."""
+        """Return the response to a request."""
         target = self._ident.without(request.target)
         known = re.search(self._ident.found, request.target)
         cookie = re.search(r"visitor=(\w+)", request.field("Cookie"))
@@ -378,7 +379,7 @@ def _session(name: str, ident: Id, path: str, **options: bool) -> Case:
 
 
 def _sitemap_of_sessions() -> Case:
-    """Return a site whose front page alone has ids, written for visitors without a cookie, as PHP does by default."""
+    """Return a site on which only the front page has ids, as PHP by default adds them for visitors without a cookie."""
     ident = id_in_query("PHPSESSID", 26, "0123456789abcdefghijklmnopqrstuv")
     targets = [f"/show.php?id={number}" for number in range(1, 12)]
 

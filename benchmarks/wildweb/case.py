@@ -1,4 +1,4 @@
-"""A case: a small site, what is right of a crawl of it, and the answers that sites are made of."""
+"""A case: a small site, what is right of a crawl of it, and the responses that sites consist of."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ from typing import Final
 from benchmarks.exact_server import HTML, Framing, Reply, Request, reply
 
 Page = Reply | Callable[[Request], Reply]
-"""An answer, or what makes one of a request."""
+"""A response, or a function that makes one for a request."""
 Site = Mapping[str, Page] | Callable[[Request], Reply]
-"""Answers by target, the query included, or what answers all requests."""
+"""Responses by target, the query included, or a function that responds to all requests."""
 
 
 def host_of(name: str) -> str:
-    """Return the host that a case's site is served at."""
+    """Return the host of a case's site."""
     return f"{name}.example"
 
 
 @dataclass(frozen=True, slots=True)
 class WantedObject:
-    """An object that somebody wrote, told by words of its body, and by the page that it stands on.
+    """An object that a crawl must find, identified by words of its body and its page.
 
-    ``dates`` are beginnings of ISO 8601, any of which is right, and None where it may be undated. ``authors`` are
-    judged likewise, where there are any. ``title`` is a part of its title.
+    ``dates`` are beginnings of ISO 8601, any of which is right; None among them means that it may have no date.
+    ``authors`` are judged likewise, if there are any. ``title`` is a part of its title.
     """
 
     page: str
@@ -35,7 +35,7 @@ class WantedObject:
 
 @dataclass(frozen=True, slots=True)
 class WantedPage:
-    """What is to be read on a page: a part of its title, and how many objects it has; None is any number."""
+    """What must be read on a page: a part of its title, and the number of its objects, None for any number."""
 
     page: str
     title: str = ""
@@ -44,13 +44,13 @@ class WantedPage:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A site, and what is right of a crawl of it. Pages are named by targets, or by whole URLs on other hosts.
+    """A site, and what is right of a crawl of it. Pages are given by targets, or by complete URLs on other hosts.
 
-    ``others`` are further hosts below its own. ``wanted`` are the targets that must be asked for, and one of each of
-    ``one_of``; ``may`` is a regular expression of those that may be. All else that is asked for is invented. Where a
-    target carries an id that is no part of the page, ``same_page`` returns it without, and at most ``with_ids`` targets
-    may be asked for with one. ``gives`` tells whether the seeds give pages; what the crawl says of them must agree.
-    ``icd`` is added to the definition. One that is ``alone`` has a crawl of its own, whose exit code counts.
+    ``others`` are further hosts below its own. ``wanted`` are the targets that must be requested, and one of each of
+    ``one_of``; ``may`` is a regular expression of those that may be. Any other request is invented. If a target has an
+    id that is no part of the page, ``same_page`` returns it without the id, and at most ``with_ids`` targets may be
+    requested with one. ``gives`` says whether the seeds lead to pages; the crawl's verdicts on them must agree. ``icd``
+    is added to the definition. A case that is ``alone`` has a crawl of its own, whose exit code counts.
     """
 
     kind: str
@@ -80,11 +80,11 @@ class Case:
         return (self.host, *(f"{other}.{self.host}" for other in self.others))
 
     def url(self, target: str) -> str:
-        """Return the URL of a target, as it is where it is one."""
+        """Return the URL of a target; a complete URL is returned unchanged."""
         return target if target.startswith("http://") else f"http://{self.host}{target}"
 
     def answer(self, request: Request) -> Reply | None:
-        """Return the answer to a request, None where there is no such page. Other hosts' targets are whole URLs."""
+        """Return the response to a request, None if there is no such page. Targets on other hosts are complete URLs."""
         if callable(self.site):
             return self.site(request)
         host = request.field("Host").partition(":")[0].lower()
@@ -94,7 +94,7 @@ class Case:
 
 
 KEYWORD: Final = "harbour"
-"""What the crawls look for."""
+"""The keyword of the crawls."""
 
 
 _WHO: Final = ("pilot", "keeper", "captain", "warden", "baker", "painter", "carpenter", "doctor")
@@ -120,13 +120,13 @@ def document(title: str, body: str, head: str = "", lang: str = "en") -> str:
 
 
 def text_page(title: str, more: str = "", head: str = "") -> str:
-    """Return a document with a heading, three paragraphs of its own and ``more``."""
+    """Return a document with a heading, three different paragraphs, and ``more``."""
     said = "".join(f"<p>{prose(f'{title} {n}')}</p>" for n in range(3))
     return document(title, f"<h1>{title}</h1>{said}{more}", head)
 
 
 def html(text: str | bytes, *fields: tuple[str, str], status: int = 200) -> Reply:
-    """Return an answer of HTML in UTF-8."""
+    """Return an HTML response in UTF-8."""
     return reply(text, HTML, *fields, status=status)
 
 
@@ -136,7 +136,7 @@ def plain_page(title: str, more: str = "") -> Reply:
 
 
 def links(targets: Iterable[str], words: str = "more of it") -> str:
-    """Return a list of links, each with words of its own; targets stand in attributes as they are given."""
+    """Return a list of links, each with different words; targets are put into attributes unchanged."""
     return (
         "<ul>" + "".join(f'<li><a href="{each}">{words}, part {n}</a></li>' for n, each in enumerate(targets)) + "</ul>"
     )
@@ -148,7 +148,7 @@ def front(title: str, targets: Iterable[str], head: str = "") -> Reply:
 
 
 def plain_pages(targets: Iterable[str]) -> Mapping[str, Reply]:
-    """Return a page with a text of its own for each target."""
+    """Return, for each target, a page with a text of its own."""
     return {
         each: plain_page(f"The page {number} of {each}".replace("&", "and").replace("<", ""))
         for number, each in enumerate(targets, 1)
@@ -156,23 +156,23 @@ def plain_pages(targets: Iterable[str]) -> Mapping[str, Reply]:
 
 
 def bare(status: int, *fields: tuple[str, str], body: str | bytes = "") -> Reply:
-    """Return an answer with no other fields than these, given as Latin-1; it ends with the connection."""
+    """Return a response with only these header fields, given as Latin-1; it ends with the connection."""
     content = body.encode() if isinstance(body, str) else body
     return Reply((content,) if content else (), status, fields, Framing.CLOSE)
 
 
 def redirect(location: str, status: int = 302) -> Reply:
-    """Return a redirect to bytes, given as Latin-1."""
+    """Return a redirect to raw bytes, given as Latin-1."""
     return Reply((), status, (("Location", location),))
 
 
 def typed(body: str | bytes, media_type: str | None, *fields: tuple[str, str]) -> Reply:
-    """Return an answer of a media type, None where the server names none."""
+    """Return a response with a media type, None for a server that names none."""
     content = body.encode() if isinstance(body, str) else body
     named = () if media_type is None else (("Content-Type", media_type),)
     return Reply((content,), 200, (*named, *fields))
 
 
 def picture(name: str) -> Reply:
-    """Return a small picture that no other one equals."""
+    """Return a small picture that differs from all others."""
     return typed(b"GIF89a\x01\x00\x01\x00\x00\x00\x00;" + name.encode(), "image/gif")

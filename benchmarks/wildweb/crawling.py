@@ -1,4 +1,4 @@
-"""Crawls the cases of a kind together, and judges what was asked for and what is told of each."""
+"""Crawls the cases of a kind together, and judges what was requested and reported for each."""
 
 import json
 import os
@@ -25,15 +25,15 @@ from benchmarks.process_memory import run
 from benchmarks.wildweb.case import KEYWORD, Case, WantedObject
 
 _OWN = re.compile(r"http://[^/]+/(robots\.txt|(.*/)?aah-no-such-page-.*)")
-"""What a crawler asks for by itself."""
+"""URLs that a crawler requests by itself."""
 _SHOWN = 4
-"""Targets that are named of those that are wrong."""
+"""The most wrong targets that are named."""
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
 class SeenPage:
-    """What was read of a page."""
+    """What a crawl read of a page."""
 
     title: str = ""
     objects: Sequence[ObjectRow] = ()
@@ -41,7 +41,7 @@ class SeenPage:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of a crawl of a case: URLs asked for, pages by URL, the verdicts on its seeds, the exit code."""
+    """The result of a crawl of a case: requested URLs, pages by URL, the verdicts on its seeds, the exit code."""
 
     asked: Sequence[str] = ()
     pages: Mapping[str, SeenPage] = field(default_factory=dict)
@@ -51,19 +51,19 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is missing, and what nobody wrote, in words."""
+    """What is missing, and what was invented, in words."""
 
     lost: Sequence[str] = ()
     invented: Sequence[str] = ()
 
     @property
     def right(self) -> bool:
-        """Whether all of what is right is there, and nothing else."""
+        """Whether everything that is right is there, and nothing else."""
         return not self.lost and not self.invented
 
 
 def judge(case: Case, seen: Seen) -> Judgement:
-    """Return what is wrong with what was seen of a case."""
+    """Return the mistakes in the result of a case."""
     objects = [each for page in seen.pages.values() for each in page.objects]
     read_lost, read_invented = _read(case, seen, objects)
     lost = (*_not_asked(case, seen), *read_lost, *_wrongly_told(case, seen))
@@ -131,7 +131,7 @@ def _read(case: Case, seen: Seen, objects: Sequence[ObjectRow]) -> tuple[list[st
 
 
 def _found(case: Case, wanted: WantedObject, seen: Seen) -> ObjectRow | None:
-    """Return the shortest object of a page that says what is wanted."""
+    """Return the shortest object of a page that has the wanted words."""
     objects = seen.pages.get(case.url(wanted.page), SeenPage()).objects
     saying = [each for each in objects if wanted.says in " ".join((each.body or "").split())]
     return min(saying, key=lambda each: len(each.body or ""), default=None)
@@ -161,7 +161,7 @@ def _wrongly_told(case: Case, seen: Seen) -> Iterator[str]:
 
 
 _MAX_SECONDS: Final = 660.0
-"""Seconds after which a crawl that its own limit did not end is killed."""
+"""The seconds after which a crawl is killed that its own limit did not end."""
 _ICD: Final = {
     "id": "wildweb",
     "contact": "benchmark@example.org",
@@ -173,18 +173,18 @@ _ICD: Final = {
 
 
 class CrawlError(Exception):
-    """A crawl left no summary; the message is its output."""
+    """A crawl wrote no summary; the message is its output."""
 
 
 def together(cases: Sequence[Case]) -> Sequence[Sequence[Case]]:
-    """Return the cases by crawls: those of a kind that have the same definition, or one that is alone."""
+    """Return the cases by crawl: cases of a kind with the same definition, or a single one that is ``alone``."""
     keyed = [((case.kind, case.icd, case.name if case.alone else ""), case) for case in cases]
     keyed.sort(key=lambda pair: pair[0])
     return [[case for _, case in pairs] for _, pairs in groupby(keyed, key=lambda pair: pair[0])]
 
 
 def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]:
-    """Crawl cases of one definition together; return by their names what was seen. Raises ``CrawlError``."""
+    """Crawl cases with the same definition together; return the results by case. Raises ``CrawlError``."""
     with _folder(keep, cases[0]) as place, ExactServer().running() as server:
         server.answering = answering(cases)
         output = place / "crawl"
@@ -203,7 +203,7 @@ def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]
 
 @contextmanager
 def _folder(keep: Path | None, case: Case) -> Iterator[Path]:
-    """Yield a new folder, which is kept where asked for."""
+    """Yield a new folder, which is kept if requested."""
     if keep is not None:
         folder = Path(tempfile.mkdtemp(prefix=f"{case.kind.replace(' ', '-')}-", dir=keep))
         yield folder
@@ -213,7 +213,7 @@ def _folder(keep: Path | None, case: Case) -> Iterator[Path]:
 
 
 def _definition(cases: Sequence[Case], port: int, output: Path) -> str:
-    """Return a definition in YAML; all but what cases add is JSON, which YAML contains."""
+    """Return a definition in YAML; except for what cases add, it is JSON, which is YAML as well."""
     hosts = {host: f"127.0.0.1:{port}" for case in cases for host in case.hosts}
     fields = {
         **_ICD,
@@ -225,7 +225,7 @@ def _definition(cases: Sequence[Case], port: int, output: Path) -> str:
 
 
 def answering(cases: Sequence[Case]) -> Answering:
-    """Return what answers requests for the hosts of cases."""
+    """Return the protocol that responds to requests for the hosts of cases."""
     by_host = {host: case for case in cases for host in case.hosts}
 
     def answer(request: Request) -> Reply:

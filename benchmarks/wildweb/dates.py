@@ -1,4 +1,4 @@
-"""Dates: shown in many languages, declared by pages (placeholders, other calendars, the future), or nowhere."""
+"""Cases of dates: in many languages, declared by pages (placeholders, other calendars, the future), or missing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,7 +186,7 @@ AUTHORS = ("Marten", "Ilsebill", "Corvin")
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A post: its author, what its page shows as its date, in HTML, and its text."""
+    """A post: its author, its date as the page shows it in HTML, and its text."""
 
     author: str
     shown: str
@@ -194,12 +194,12 @@ class Post:
 
 
 def posts(lang: str, shown: Sequence[str]) -> tuple[Post, ...]:
-    """Return three posts in a language, with what their page shows as their dates."""
+    """Return three posts in a language, with the given dates."""
     return tuple(map(Post, AUTHORS, shown, SENTENCES[lang]))
 
 
 def table_board(title: str, lang: str, written: Sequence[Post]) -> str:
-    """Return a thread in a table, a row a post, as boards of the turn of the century made it."""
+    """Return a thread as a table with a row for each post, as in boards of about the year 2000."""
     rows = "".join(
         f'<tr class="row{number % 2 + 1}"><td class="poster" valign="top"><b>{post.author}</b></td>'
         f'<td class="entry" valign="top"><span class="small">{post.shown}</span><hr size="1">'
@@ -245,7 +245,7 @@ def article_page(title: str, shown: str, head: str = "", lang: str = "en", name:
 
 
 Board = Callable[[str, str, Sequence[Post]], str]
-"""Makes a thread of a title, a language and posts."""
+"""Makes a thread from a title, a language and posts."""
 
 
 DECLARED: Final = "dates declared"
@@ -277,7 +277,7 @@ def _article(
     shown: str = _SHOWN,
     right: Sequence[str | None] = _RIGHT,
 ) -> Case:
-    """Return an article; its title is that of its case."""
+    """Return an article whose title is that of its case."""
     title = f"Boats, {name.replace('-', ' ')}"
     says = prose(f"{title} 0")[:60]
     page = article_page(title, shown, head)
@@ -290,7 +290,7 @@ def _time(value: str, words: str = "lately") -> str:
 
 
 def _declared_thread(name: str, shown: Callable[[datetime], str], board: Board = table_board) -> Case:
-    """Return a thread whose posts show their moments in some way."""
+    """Return a thread whose posts show their dates and times in some way."""
     moments = [datetime(2021, 3, day, 14, 5, tzinfo=UTC) for day in _DAYS]
     page = board(f"Boats, {name.replace('-', ' ')}", "en", posts("en", list(map(shown, moments))))
     wanted = [
@@ -364,7 +364,7 @@ DECLARED_CASES: Final = (
 
 LANGUAGES: Final = "dates shown by language"
 _TUESDAYS: Final = (13, 20, 27)
-"""Of March 2001."""
+"""Days of March 2001."""
 _AUGUST: Final = (14, 21, 28)
 _DECEMBER: Final = (11, 18, 25)
 _PERSIAN: Final = {16: "2001-03-06", 23: "2001-03-13", 30: "2001-03-20"}
@@ -383,10 +383,10 @@ def _language_thread(
     or_none: bool = False,
     digits: str = "",
 ) -> Case:
-    """Return a thread of three posts whose dates differ in the day, which ``{d}`` stands for.
+    """Return a thread of three posts whose dates differ only in the day, for which ``{d}`` stands.
 
-    ``right`` is what their dates begin with; ``or_none`` if no date is right as well. ``digits`` are those of the
-    page's script.
+    ``right`` is the beginning of the right dates; with ``or_none``, no date is right as well. ``digits`` are those of
+    the page's script.
     """
     shown = [template.format(d=day) for day in days]
     if digits:
@@ -484,9 +484,9 @@ _NOBODY_SEED: Final = "/topic.php?t=7"
 
 
 def _undated_thread(name: str, shown: str | Sequence[str], board: Board = table_board, lang: str = "en") -> Case:
-    """Return a thread without dates; ``{d}`` in what stands in their place is another day for each post.
+    """Return a thread without dates; ``{d}`` in the text in place of a date is another day for each post.
 
-    Where nothing is like a date, each post has a number with a link, by which readers tell posts.
+    If the text is unlike a date, each post has a number with a link, by which readers distinguish posts.
     """
     each = [shown.replace("{d}", day) for day in ("13", "20", "27")] if isinstance(shown, str) else shown
     if isinstance(shown, str) and "{d}" not in shown:

@@ -1,4 +1,4 @@
-"""Refreshes and redirects, what pages need to be shown, and seeds of which nothing can be read or followed."""
+"""Cases of refreshes and redirects, page requisites, and seeds of which nothing can be read or followed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -23,30 +23,30 @@ _TYPE: Final = ("Content-Type", "text/html; charset=utf-8")
 
 
 def _meta(name: str, content: str, wanted: str = "/next") -> Case:
-    """Return a page that leads on by a meta element, written into a double-quoted attribute."""
+    """Return a page that redirects by a ``meta`` element, given the content of a double-quoted attribute."""
     page = document("Moved", "<p>moved</p>", f'<meta http-equiv="refresh" content="{content}">')
     return Case(REFRESHES, f"refresh-{name}", {"/": html(page), wanted: plain_page("Here it is")}, ("/", wanted))
 
 
 def _not_meta(name: str, content: str) -> Case:
-    """Return a page with a text, whose meta element is no refresh to another page."""
+    """Return a page with a text, whose ``meta`` element is no refresh to another page."""
     page = text_page("Stay here", head=f'<meta http-equiv="refresh" content="{content}">')
     return Case(REFRESHES, f"refresh-{name}", {"/": html(page)}, ("/",))
 
 
 def _written(name: str, page: str, wanted: str = "/next") -> Case:
-    """Return a page that leads on."""
+    """Return a page that redirects."""
     return Case(REFRESHES, f"refresh-{name}", {"/": html(page), wanted: plain_page("Here it is")}, ("/", wanted))
 
 
 def _field(name: str, value: str, wanted: str = "/next") -> Case:
-    """Return a page that leads on by a header field, given as Latin-1."""
+    """Return a page that redirects by a header field, given as Latin-1."""
     page = html(document("Moved", "<p>moved</p>"), ("Refresh", value))
     return Case(REFRESHES, f"refresh-field-{name}", {"/": page, wanted: plain_page("Here it is")}, ("/", wanted))
 
 
 def _nowhere(name: str, status: int, *fields: tuple[str, str]) -> Case:
-    """Return an answer of a status that redirects, without a place, whose body has links."""
+    """Return a response with the status of a redirect but no target, whose body has links."""
     targets = ("/one", "/two", "/three")
     body = text_page("Several choices", links(targets))
     site = {"/": bare(status, _TYPE, *fields, body=body), **plain_pages(targets)}
@@ -122,7 +122,7 @@ def _shows(
     may: str = "",
     more: Mapping[str, Reply] | None = None,
 ) -> Case:
-    """Return a page that shows pictures, or links to pages whose targets do not begin with ``/i/``."""
+    """Return a page with pictures, or with links to pages, whose targets do not begin with ``/i/``."""
     page = html(document(f"Shown by {name}", f"<h1>Pictures of the boats</h1>{_text(name)}{body}", head))
     named = [*wanted, *(target for choice in one_of for target in choice)]
     files = {
@@ -251,21 +251,21 @@ _FAR: Final = [f"http://other{number}.example/" for number in range(12)]
 
 
 _ALLOWED: Final = 'scope: {allow: ["http://*.example/"]}\n'
-"""A definition that wants front pages alone."""
+"""A definition that allows front pages alone."""
 
 
 def _numbers(targets: Sequence[str]) -> str:
-    """Return links that are called by numbers, beside which there is nothing to be read."""
+    """Return links whose texts are numbers, with nothing beside them to read."""
     return " ".join(f'<a href="{each}">{number}</a>' for number, each in enumerate(targets, 1))
 
 
 def _nothing(name: str, answer: Reply, *, icd: str = "") -> Case:
-    """Return a seed that gives nothing."""
+    """Return a seed that leads to nothing."""
     return Case(VERDICTS, f"verdict-{name}", {"/": answer}, ("/",), gives=False, icd=icd, alone=True)
 
 
 def _something(name: str, answer: Reply, *wanted: str) -> Case:
-    """Return a seed that gives itself, and pages that it links to."""
+    """Return a seed that is a page itself, and leads to other pages."""
     site = {"/": answer, **plain_pages(wanted)}
     return Case(VERDICTS, f"verdict-{name}", site, ("/", *wanted), alone=True)
 

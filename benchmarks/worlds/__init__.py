@@ -1,1 +1,1 @@
-"""Worlds to simulate crawls in, made of packages of the public indexes and of software that a script fills."""
+"""Worlds for simulated crawls, made of packages of public indexes and of generated sites."""

@@ -1,13 +1,13 @@
-"""Builds worlds to simulate crawls in, each of another kind.
+"""Builds worlds for simulated crawls, each of a different kind.
 
     python -m benchmarks.worlds --out FOLDER [--packages FOLDER] [NAME ...]
 
 `manuals` are references of programming interfaces, `handbooks` are prose, and `guides` are both, of other software and
-held out: nothing was chosen by them. All are documentation packages of Debian; `wiki` has the articles of a dictionary
-of computing, `forums` and `weblogs` are filled by a script with sentences about subjects by lot from WordNet. Packages
-are downloaded once, by `apt-get download`, and unpacked, not installed. The same packages make the same worlds;
-`sources.json` names their files. Topics and seeds are drawn by lot from sections, categories and tags, which are the
-labels of `topics.tsv`.
+held out: nothing was chosen by them. All three are documentation packages of Debian. `wiki` has the articles of a
+dictionary of computing. `forums` and `weblogs` are generated from sentences about subjects that are drawn from WordNet.
+Packages are downloaded once, by `apt-get download`, and unpacked, not installed. The same packages make the same
+worlds; `sources.json` names their files. Topics and seeds are drawn at random from sections, categories and tags, which
+are the labels of `topics.tsv`.
 """
 
 import argparse
@@ -47,7 +47,7 @@ _GUIDES = (
     *("r-doc-html", "tcl8.6-doc"),
 )
 _ABOUT = 40
-"""The subjects of a world that a script fills."""
+"""The number of subjects of a generated world."""
 
 Unpacked = Mapping[str, Path]
 Fill = Callable[[Unpacked, Random], Iterator[Answer]]
@@ -71,7 +71,7 @@ WORLDS: Mapping[str, tuple[Sequence[str], Fill]] = {
     ),
     "wiki": (("dict-foldoc",), lambda held, drawn: dictionary_wiki(held["dict-foldoc"], drawn)),
 }
-"""The packages of each world, and what makes its pages of them."""
+"""The packages of each world, and the function that makes its pages of them."""
 
 
 def build(name: str, folder: Path, packages: Path) -> int:
@@ -88,7 +88,7 @@ def build(name: str, folder: Path, packages: Path) -> int:
 
 
 def main() -> int:
-    """Build worlds from the command line; the exit code is 1 where one could not be built."""
+    """Build worlds from the command line; the exit code is 1 if one could not be built."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(WORLDS)}; default: all")
     parser.add_argument("--out", type=Path, required=True, help="the folder of the worlds, each in one of its own")
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def _told(building: Callable[[], int], name: str) -> int:
-    """Build a world and say how that went; return the exit code."""
+    """Build a world and print the result; return the exit code."""
     try:
         print(f"{name}: {building():,} pages", flush=True)
     except (PackageError, LotError) as error:

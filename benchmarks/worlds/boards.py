@@ -1,4 +1,4 @@
-"""Web forums that a script fills: boards of several subjects each, threads with tags, members, and similar threads."""
+"""Generated web forums: boards of several subjects each, threads with tags, members, and similar threads."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ _POSTS, _THREADS = 8, 25
 """The posts of a page of a thread, and the threads of a page of a list."""
 _MEMBERS = 150
 _ALIKE = 0.75
-"""The share of similar threads, and of a member's threads, that are of one subject."""
+"""The share of similar threads, and of a member's threads, that have the same subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skin:
-    """How a forum software writes addresses, of a list (its kind, number and name) and of a thread, and its markup."""
+    """A forum software: how it writes the URLs of lists (by kind, number and name) and of threads, and its markup."""
 
     host: str
     listed: Callable[[str, int, str, int], str]
@@ -25,7 +25,7 @@ class Skin:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread with its posts: who wrote each, and its paragraphs."""
+    """A thread with its posts: the author of each, and its paragraphs."""
 
     number: int
     title: str
@@ -124,7 +124,7 @@ class Forum:
 
 
 def forums(subjects: Sequence[Subject], threads: int, random: Random) -> Iterator[ArchivedPage]:
-    """Yield the pages of four forums of different software, each with as many threads, about half of the subjects."""
+    """Yield the pages of four forums of different software with equally many threads, each on half of the subjects."""
     for skin in SKINS:
         own = random.sample(subjects, max(1, len(subjects) // 2))
         boards = [_about(own[number :: len(own) // 4]) for number in range(len(own) // 4)]
@@ -143,7 +143,7 @@ def _written(number: int, subjects: Sequence[Subject], boards: int, writer: Writ
 
 
 def _author(subject: int, random: Random) -> int:
-    """Return who writes: mostly one of those who like the subject."""
+    """Return an author: mostly one of those who like the subject."""
     return (subject * 5 + random.randrange(5)) % _MEMBERS if random.random() < _ALIKE else random.randrange(_MEMBERS)
 
 
@@ -196,4 +196,4 @@ SKINS = (
         },
     ),
 )
-"""The software: one that is like phpBB, one like XenForo, one like Discourse, and one that is like none."""
+"""The forum software: one like phpBB, one like XenForo, one like Discourse, and one unlike any."""

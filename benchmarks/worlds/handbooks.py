@@ -1,4 +1,4 @@
-"""Sites of reference, made of what the system holds: a wiki of a dictionary of computing, and manual pages."""
+"""Generated sites of reference from installed material: a wiki of a dictionary of computing, and manual pages."""
 
 import gzip
 import posixpath
@@ -22,12 +22,12 @@ _LISTED = 100
 _FIELDS = re.compile(r"\s*<([^<>]{2,60})>\s*")
 _REFERENCE = re.compile(r"\{([^{}()]{1,80})\}")
 _MIN_TEXT_LENGTH = 60
-"""The characters that an article has at least."""
+"""The fewest characters of an article."""
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article: the name it is called by, its paragraphs with references in braces, and its categories."""
+    """An article: its name, its paragraphs with references in braces, and its categories."""
 
     name: str
     paragraphs: tuple[str, ...]
@@ -40,7 +40,7 @@ class Article:
 
 
 def dictionary_wiki(folder: Path, random: Random) -> Iterator[ArchivedPage]:
-    """Yield the pages of a wiki: articles, categories, an index, and what links to each article that much links to."""
+    """Yield the pages of a wiki: articles, categories, an index, and lists of the links to each much-linked article."""
     articles = {slug(each.name): each for each in _articles(folder)}
     linking = _linking(articles)
     ordered = list(articles.values())
@@ -54,7 +54,7 @@ def dictionary_wiki(folder: Path, random: Random) -> Iterator[ArchivedPage]:
 
 
 def _articles(folder: Path) -> Iterator[Article]:
-    """Yield the entries of a dictionary of dictd's form: a line with the name, then its text, indented."""
+    """Yield the entries of a dictionary in dictd's form: a line with the name, then its text, indented."""
     path = next(folder.rglob("*.dict.dz"))
     names: list[str] = []
     text: list[str] = []
@@ -137,12 +137,12 @@ def _link(article: Article) -> str:
 _ENDINGS = (".html", ".htm", ".xhtml")
 _MAX_BYTES = 2_000_000
 _LANGUAGE = "en"
-"""The language of the pages that are taken, and of those that do not say theirs: topics are none of languages."""
+"""The language of the pages that are used, and of those without a language, so that topics are not languages."""
 _CODE = re.compile(r"[a-z]{2}([-_][A-Z]{2})?")
 _MAX_DEPTH = 8
-"""The sections above a page that are looked at."""
+"""The most sections above a page that are labels."""
 _WIDEST = 0.8
-"""The share of a manual's pages at which a section is the manual, and labels none of them."""
+"""A section with this share of a manual's pages is the manual itself, and no label."""
 _UP = "//link[contains(concat(' ', translate(@rel, 'UP', 'up'), ' '), ' up ')]/@href | //a[@accesskey='u' or @accesskey='U' or contains(concat(' ', @rel, ' '), ' up ')]/@href"  # noqa: E501
 
 
@@ -156,7 +156,7 @@ class _Manual:
 
 
 def manual(host: str, folder: Path) -> Iterator[Answer]:
-    """Yield the pages of a folder as a site of its own, and a redirection for each folder that has an index.
+    """Yield the pages of a folder as a site of its own, and a redirect for each folder that has an index.
 
     The labels of a page are the pages that it names as above it, then its folder and those above.
     """
@@ -186,7 +186,7 @@ def _pages(folder: Path) -> Iterator[_Manual]:
 
 
 def _is_translated(folder: Path, path: str) -> bool:
-    """Return whether a page lies in a folder of another language, beside one of the language that is taken."""
+    """Return whether a page lies in a folder of another language, beside one in the wanted language."""
     parents = [Path(*Path(path).parts[: depth + 1]) for depth in range(len(Path(path).parts) - 1)]
     return any(
         _CODE.fullmatch(parent.name)
@@ -204,7 +204,7 @@ def _tree(body: bytes) -> lxml.html.HtmlElement | None:
 
 
 def _above(path: str, tree: lxml.html.HtmlElement) -> str:
-    """Return the path of the page that a page names as the one above it, or nothing."""
+    """Return the path of the page that a page names as the one above it, or ""."""
     targets = [unquote(urldefrag(urljoin(f"/{quote(path)}", str(href).strip()))[0]) for href in tree.xpath(_UP)[:3]]
     return next((target.lstrip("/") for target in targets if target.startswith("/") and target != f"/{path}"), "")
 
@@ -228,16 +228,16 @@ def _url(host: str, path: str) -> str:
 
 
 def _plain(label: str) -> str:
-    """Return a label that fits into a table: neither bars nor tabulators nor ends of lines."""
+    """Return a label without characters that separate fields and lines of a table."""
     return " ".join(label.replace("|", "/").split())
 
 
 _WITHIN = 900
-"""The seconds that a client may take for one package."""
+"""The most seconds that a client may take for one package."""
 
 
 class PackageError(Exception):
-    """Raised where a package cannot be had, or its client is not installed."""
+    """A package cannot be downloaded, or its client is not installed."""
 
 
 def debian_package(name: str, folder: Path) -> tuple[str, Path]:
@@ -246,7 +246,7 @@ def debian_package(name: str, folder: Path) -> tuple[str, Path]:
 
 
 def _fetched(command: list[str], name: str, folder: Path, suffix: str) -> tuple[str, Path]:
-    """Download into a folder of the package's name, unless it is there, and unpack."""
+    """Download a package into a folder of its name, unless it is there, and unpack it."""
     kept, unpacked = folder / name, folder / name / "unpacked"
     kept.mkdir(parents=True, exist_ok=True)
     if not _archives(kept, suffix):

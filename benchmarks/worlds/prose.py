@@ -1,4 +1,4 @@
-"""Writes titles and paragraphs about subjects: true sentences from a dictionary among small talk that says nothing.
+"""Writes titles and paragraphs about subjects: sentences from a dictionary among small talk.
 
 A page is archived with its labels, and lists have several pages.
 """
@@ -23,7 +23,7 @@ class ArchivedPage:
 
 @dataclass(frozen=True, slots=True)
 class Redirection:
-    """A URL at which a site answers with another one."""
+    """A URL that redirects to another one."""
 
     url: str
     target: str
@@ -47,7 +47,7 @@ def count_of(items: int, size: int) -> int:
 
 
 def pager(number: int, count: int, address: Callable[[int], str], name: str) -> str:
-    """Return the links to the neighbours of a page, and to the first and the last one; nothing where it is alone."""
+    """Return links to the neighbours of a page, and to the first and the last one; "" for a single page."""
     if count == 1:
         return ""
     near = sorted({1, count, *range(max(1, number - 2), min(count, number + 2) + 1)})
@@ -80,7 +80,7 @@ class Sense:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A branch of senses below one of them."""
+    """A branch of senses: one sense with all below it."""
 
     name: str
     field: int
@@ -88,7 +88,7 @@ class Subject:
 
 
 def subjects(folder: Path, number: int, random: Random) -> Sequence[Subject]:
-    """Return subjects by lot, none of them within another, from the files of a WordNet database."""
+    """Return random subjects, none of them within another, from the files of a WordNet database."""
     senses = {sense.number: sense for sense in _senses(folder)}
     inside = _branches(senses)
     fewest, most = _SENSES
@@ -176,20 +176,20 @@ _EXAMPLE = re.compile(r';\s*"')
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes by lot; ``subjects`` are all that it may stray to."""
+    """Writes random texts; ``subjects`` are all subjects that texts may stray to."""
 
     random: Random
     subjects: Sequence[Subject]
 
     def title(self, subject: Subject) -> str:
-        """Return a title; one in five does not say what it is about."""
+        """Return a title; one in five does not name its subject."""
         if self.random.random() < 0.15:
             return self.random.choice(_TALK).rstrip(".?")
         first, second = (self.random.choice(subject.senses).name for _ in range(2))
         return self.random.choice(_ASIDES).format(first, second).capitalize()
 
     def paragraphs(self, subject: Subject, number: int) -> tuple[str, ...]:
-        """Return paragraphs about a subject, from which some texts stray seldom and others most of the time."""
+        """Return paragraphs about a subject; some texts stray from it rarely, others most of the time."""
         astray = self.random.uniform(0, _ASTRAY)
         return tuple(self._paragraph(subject, astray) for _ in range(number))
 
@@ -204,19 +204,19 @@ class Writer:
 
 
 def described(sense: Sense) -> str:
-    """Return the definition of a sense as a sentence, with its first example as another one."""
+    """Return the definition of a sense as a sentence, followed by its first example."""
     definition, *examples = _EXAMPLE.split(sense.gloss)
     example = examples[0].rstrip('" ').capitalize() if examples else ""
     return f"{sense.name.capitalize()}: {definition.strip()}. {example}".strip()
 
 
 def escaped(text: str) -> str:
-    """Return text as HTML shows it."""
+    """Return text as HTML."""
     return html.escape(text)
 
 
 def slug(text: str) -> str:
-    """Return text as part of a URL.
+    """Return text as a part of a URL.
 
     >>> slug("What is St. John's wort?")
     'what-is-st-john-s-wort'
@@ -225,7 +225,7 @@ def slug(text: str) -> str:
 
 
 def given_name(number: int) -> str:
-    """Return the name of a person or a site, another one for each number below 289: no word that others use.
+    """Return the name of a person or a site, different for each number below 289, and no other word.
 
     >>> given_name(0), given_name(149)
     ('babab', 'salab')

@@ -1,4 +1,4 @@
-"""Weblogs that a script fills: entries in categories, archives with teasers, tags, authors, and related entries."""
+"""Generated weblogs: entries in categories, archives with teasers, tags, authors, and related entries."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from random import Random
 from benchmarks.worlds.prose import ArchivedPage, Subject, Writer, count_of, escaped, given_name, pager, pages_of, slug
 
 _SHOWN = 10
-"""The entries of a page of a list."""
+"""The number of entries on a page of a list."""
 _ALIKE = 0.75
 _BLOGS, _SUBJECTS = 8, 7
 
@@ -27,7 +27,7 @@ class Entry:
 
     @property
     def url(self) -> str:
-        """The address of its page."""
+        """The URL of its page."""
         return (
             f"https://{self.host}/{2020 + self.month // 12}/{self.month % 12 + 1:02}/{slug(self.title)}-{self.number}/"
         )
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Weblog:
-    """A weblog with its entries, the newest first, and those of all weblogs, which it links to now and then."""
+    """A weblog with its entries, the newest first, and the entries of all weblogs, to which it sometimes links."""
 
     host: str
     entries: Sequence[Entry]
@@ -118,7 +118,7 @@ HOSTS = tuple(f"{given_name(number)}.test" for number in range(_BLOGS))
 
 
 def weblogs(subjects: Sequence[Subject], entries: int, random: Random) -> Iterator[ArchivedPage]:
-    """Yield the pages of eight weblogs with as many entries each, about a few of the subjects."""
+    """Yield the pages of eight weblogs with equally many entries, each about a few of the subjects."""
     writer = Writer(random, subjects)
     written = {host: _entries(host, random.sample(subjects, _SUBJECTS), entries, writer) for host in HOSTS}
     everywhere = [entry for own in written.values() for entry in own]

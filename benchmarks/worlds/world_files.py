@@ -21,21 +21,21 @@ _MIN_URLS, _MAX_SHARE = 60, 0.12
 _RELEVANT = (60, 0.2)
 """The same for the pages relevant to a sample: of fewer or more, an order of fetching shows little."""
 _SHARED = 0.3
-"""The share of a label's pages at which it is the same topic as another one."""
+"""A label that shares this part of its pages with another one is the same topic."""
 _OF_ONE_SITE = 2
 """The most topics that are sections of one site: their labels begin with its host."""
 _TRIED = 60
 
 
 class LotError(Exception):
-    """Raised for a world whose labels do not make enough topics."""
+    """The labels of a world do not make enough topics."""
 
 
 def drawn(folder: Path, labels: Mapping[str, Sequence[str]], random: Random) -> Topics:
-    """Return topics with their samples of seeds: labels by lot, and seeds by lot from the pages that have them.
+    """Return topics with their samples of seeds: random labels, and random seeds from the pages that have them.
 
-    A label is passed over where it is nearly another topic's, or where the cosine judge finds few or too many pages
-    relevant to one of its samples. Raises ``LotError``.
+    A label is skipped if it is nearly another topic's, or if the cosine judge finds too few or too many pages relevant
+    to one of its samples. Raises ``LotError``.
     """
     relevant = _Relevant(folder)
     topics: dict[str, Sequence[Sequence[str]]] = {}
@@ -86,7 +86,7 @@ _DATE = "2026-01-02T03:04:05Z"
 
 
 def write_answers(folder: Path, name: str, answers: Iterable[Answer]) -> Mapping[str, tuple[str, ...]]:
-    """Write a response record for each answer, the first for a URL; return the labels of the pages by URL."""
+    """Write a response record for each page or redirect, the first for a URL; return the labels of pages by URL."""
     labels: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     with (folder / f"{name}.warc.gz").open("wb") as file:
@@ -101,7 +101,7 @@ def write_answers(folder: Path, name: str, answers: Iterable[Answer]) -> Mapping
 
 
 def write_labels(folder: Path, labels: Mapping[str, Sequence[str]]) -> None:
-    """Write ``topics.tsv``: each page with its narrowest label and, separated by bars, with all of them."""
+    """Write ``topics.tsv``: each page with its narrowest label and all its labels, separated by bars."""
     with (folder / "topics.tsv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
         table.writerow(("url", "topic", "tags"))

@@ -20,12 +20,12 @@ from knowledge_base.matching import Sight
 from knowledge_base.model import KnowledgeBase
 
 MAX_SHOWN = 10
-"""Doubtful guesses that are listed."""
+"""The most doubtful guesses that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The wanted file: for an application of that name and kind; ``site`` for one site alone."""
+    """A wanted file: for an application with a name and a kind, and, with ``site``, for one site alone."""
 
     name: str
     kind: str
@@ -34,7 +34,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A file that was written, and its results on the pages it was made from."""
+    """A written file, and its results on the pages it was made from."""
 
     file: Path
     knowledge_base: KnowledgeBase
@@ -45,8 +45,8 @@ class Begun:
 def begin(wish: Wish, given: Given, folders: Sequence[Path]) -> Begun:
     """Write a first draft into the last of the folders.
 
-    Signs are compared with the applications of all folders and of the shipped one. Raises `DraftError`, and writes
-    nothing then; raises `knowledge_base.loader.LoadError` if the folders contain mistakes already.
+    Signs are compared with the applications of all folders and of the shipped knowledge base. Raises `DraftError`
+    before anything is written, and `knowledge_base.loader.LoadError` if the folders contain mistakes already.
     """
     file = folders[-1] / "applications" / f"{_file_name(wish.name)}.xml"
     _check(wish, given, file)
@@ -137,7 +137,7 @@ def _file_name(name: str) -> str:
 
 
 def _loaded(data: bytes, name: str, folders: Sequence[Path]) -> KnowledgeBase:
-    """Load the draft together with all other files from a temporary place."""
+    """Load the draft together with all other files, from a temporary folder."""
     files = chosen_files(folders)
     with tempfile.TemporaryDirectory(prefix="aah-") as folder:
         file = Path(folder) / name

@@ -1,4 +1,4 @@
-"""Writes a level of a draft: its sign, its addresses, its paging, its navigation and its objects."""
+"""Writes a level of a draft: its sign, its URLs, its paging, its navigation and its objects."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ from knowledge_base.selectors import BadExpressionError
 from knowledge_base.url_rules import ParsedUrl, UrlRule
 
 MAX_NAMES = 60
-"""Classes and ids of a page that are tried as the sign of its level."""
+"""The most classes and ids of a page that are tried as the sign of its level."""
 MAX_ELEMENTS = 20_000
 
 _SORT_OF_PAGE = re.compile(
@@ -43,12 +43,12 @@ _SORT_OF_PAGE = re.compile(
 )
 MAX_OTHER_SIGNS = 3
 SHORT = 0.95
-"""The share of what is read without a file below which a draft says so."""
+"""A draft that reads less than this share of what generic reading finds says so."""
 
 
 @dataclass(frozen=True, slots=True)
 class LevelSign:
-    """A sign in the form of a file, and whether it holds on pages of the level alone, as far as any were given."""
+    """A sign as a file has it, and whether it holds on pages of the level alone, as far as pages were given."""
 
     attributes: Mapping[str, str]
     distinct: bool = True
@@ -56,17 +56,18 @@ class LevelSign:
 
 @dataclass(frozen=True)
 class LevelSigns:
-    """Finds the signs of levels. ``pages`` are all that were given, ``signs`` those of the software or of the site."""
+    """Finds the signs of levels. ``pages`` are all given pages, ``signs`` those of the software or the site."""
 
     pages: Sequence[Page]
     signs: Sequence[Sign]
     of_site: bool
 
     def of(self, level: LevelPlan, item: Expression | None, *, bare_item: bool) -> tuple[LevelSign, ...]:
-        """Return the signs that hold on all pages of the level and on no other page that was given, the best first.
+        """Return the signs that all pages of the level show and no other given page, the best first.
 
-        ``item`` finds the main objects of the level; with ``bare_item`` it may be a sign without a URL. Where no
-        sign is of these pages alone, the last one is the shape of the level's URLs with whatever is on its pages.
+        ``item`` finds the main objects of the level; with ``bare_item`` it may be a sign without a URL. If no sign
+        distinguishes these pages, the last one returned is the shape of the level's URLs with anything that its pages
+        show.
         """
         others = [Sight(page) for page in self.pages if page not in level.pages]
         own = [Sight(page) for page in level.pages]
@@ -99,7 +100,7 @@ class LevelSigns:
             yield from _both(Expression(css=name), path, rule)
 
     def _names(self, level: LevelPlan) -> Iterator[str]:
-        """Yield the classes and ids that all pages of a level have and no other page, the likeliest to stay first."""
+        """Yield the classes and ids that all pages of a level have and no other page, the most lasting ones first."""
         if not level.pages:
             return
         names = set.intersection(*(_names_of(page) for page in level.pages))
@@ -121,7 +122,7 @@ def _meets(sight: Sight, conditions: Iterable[Condition]) -> bool:
 def _both(
     expression: Expression, path: Mapping[str, str], rule: UrlRule | None
 ) -> Iterator[tuple[dict[str, str], Condition]]:
-    """Yield the condition of an expression and a URL; nothing where the expression cannot be used."""
+    """Yield the condition that combines an expression and a URL; nothing if the expression cannot be used."""
     try:
         yield {**expression.attributes(), **path}, Condition(expression.selector, rule)
     except (BadExpressionError, XPathError):
@@ -141,7 +142,7 @@ def _names_of(page: Page) -> set[str]:
 
 
 def _body_words(pages: Sequence[Page]) -> Iterable[str]:
-    """Return the classes of body that name a sort of page, and not what one of the pages is about."""
+    """Return the classes of ``body`` that name a sort of page, without those that name one page's subject."""
     body = next(iter(pages[0].tree.iter("body")), None)
     words: Sequence[str] = (body.get("class") or "").split() if body is not None else ()
     telling = [word for word in words if is_template_name(word) and _SORT_OF_PAGE.search(word)]
@@ -149,7 +150,7 @@ def _body_words(pages: Sequence[Page]) -> Iterable[str]:
 
 
 def _is_about(name: str, page: Page) -> bool:
-    """Return whether a name holds what stands at the end of a page's URL, which is what the page is about."""
+    """Return whether a name contains the end of a page's URL, which is the page's subject."""
     segments = [part for part in ParsedUrl.parse(page.url).segments if part]
     subject = bare(segments[-1].partition(".")[0]) if segments else ""
     return len(subject) >= MIN_NAME_LENGTH and subject not in ROLES and subject in bare(name)
@@ -185,7 +186,7 @@ class LevelWriting:
         return item is not None
 
     def sign_of(self, level: LevelPlan, item: Expression | None) -> tuple[LevelSign, ...]:
-        """Return the signs that a level may have, the best first."""
+        """Return possible signs of a level, the best first."""
         return self.signs.of(level, item, bare_item=not self.terms.thing)
 
     # Objects
@@ -259,7 +260,7 @@ class LevelWriting:
             self.guesses.mark(element, "further pages of the same thing have URLs like this", LIKELY, choices)
 
     def _pagings(self, written: etree._Element, level: LevelPlan) -> None:
-        """Write how pages are numbered, and that all of them are followed."""
+        """Write how pages are numbered, and an action that follows all of them."""
         pagings = (*level.paging, *level.borrowed)
         found = []
         for paging in pagings:
@@ -280,7 +281,7 @@ class LevelWriting:
             self.guesses.mark(element, elsewhere if is_borrowed else shown, OPEN if is_borrowed else SURE, choices)
 
     def _further(self, written: etree._Element, level: LevelPlan) -> None:
-        """Write that further pages are followed which no paging describes."""
+        """Write an action that follows further pages which no paging describes."""
         navigate = annotated_xml.append_element(written, "navigate", {"name": "further-pages", "to": level.name})
         annotated_xml.append_element(
             navigate, "select", {"css": "a", "documented": "yes", "cite": annotated_xml.UNPROVEN}
@@ -331,7 +332,7 @@ def _doubt_of_shape(level: LevelPlan) -> float:
 
 
 def _other_addresses(address: etree._Element, level: LevelPlan) -> Iterable[Choice]:
-    """Yield the URL of the first page alone, and any URLs with as many parts."""
+    """Yield as choices the URL of the first page alone, and all URLs with as many parts."""
     if not level.pages or level.start:
         return
     here = literal(ParsedUrl.parse(level.pages[0].url))

@@ -1,4 +1,4 @@
-"""The repairs of a crawl, in plain words and on real pages; people correct them, accept them, or reject them."""
+"""The repairs of a crawl, in words and with pages that prove them; people correct, accept or reject them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,12 +43,12 @@ from knowledge_base.selectors import Selector
 from knowledge_base.xml_reader import Notes
 
 MAX_FOUND = 500
-"""Objects, links or elements of one page that are shown."""
+"""The most objects, links or elements of one page that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A part of an action: in the application's file, and as learned."""
+    """A part of an action as the application's file has it, and as it was learned."""
 
     part: str
     before: tuple[str, ...]
@@ -65,7 +65,7 @@ def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared,
 
 
 def described(learned: Learned) -> Iterator[str]:
-    """Yield lines for people on a learned item and the quality of its evidence."""
+    """Yield lines for people on a learned item and its evidence."""
     method = METHOD_WORDS.get(learned.method, learned.method)
     sure = f"learned {method} on {learned.date:%Y-%m-%d %H:%M}, confidence {learned.confidence:.2f} of 1"
     match learned:
@@ -87,7 +87,7 @@ def described(learned: Learned) -> Iterator[str]:
 
 
 def _replaced_by(learned: LearnedAction, application: Application) -> Extract | None:
-    """Return the action of the level that a learned one is in the place of, None if the level has none."""
+    """Return the action of the level that a learned one replaces, None if the level has none."""
     level = next((each for each in application.levels if each.name == learned.level), None)
     named = (action for action in level.actions if action.name == learned.action) if level is not None else ()
     return next((action for action in named if isinstance(action, Extract)), None)
@@ -141,10 +141,10 @@ class RepairError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """An action, links or a sign that the crawl in a folder learned.
+    """A learned action, learned links or a learned sign of the crawl in a folder.
 
-    ``key`` names it for machines: it stays while the place, the site and the expressions do. ``replaces`` are the parts
-    in which it differs from what the file has. ``decision`` is the last one about it, None while it waits.
+    ``key`` identifies it: it does not change as long as the place, the site and the expressions do not. ``replaces``
+    are the parts in which it differs from the file. ``decision`` is the last one about it, None while it waits for one.
     """
 
     crawl: Path
@@ -156,7 +156,7 @@ class Repair:
 
     @property
     def state(self) -> State:
-        """What became of it."""
+        """Whether it waits, was accepted or was rejected."""
         return self.decision.state if self.decision is not None else State.WAITING
 
     @property
@@ -179,15 +179,15 @@ class Repair:
 
 
 def repairs_of(crawl: Path, folders: Sequence[Path]) -> tuple[Repair, ...]:
-    """Return what the crawl in a folder learned about applications of a knowledge base, those that wait first.
+    """Return what the crawl in a folder learned about applications of a knowledge base, undecided repairs first.
 
-    Raises `LoadError`. What cannot be read is left out; `repairs_in` tells it.
+    Raises `LoadError`. What cannot be read is left out; `repairs_in` reports it.
     """
     return repairs_in(crawl, load(*filled(folders)))[0]
 
 
 def repairs_in(crawl: Path, knowledge_base: KnowledgeBase) -> tuple[tuple[Repair, ...], tuple[str, ...]]:
-    """Return the same for a knowledge base that is loaded already, and what cannot be read, a line each."""
+    """Return the same for a loaded knowledge base, with a line for each thing that cannot be read."""
     learnt, problems = Overlay(crawl / LEARNED).learned(knowledge_base)
     decisions = Decisions(crawl / LEARNED).latest()
     found = [
@@ -200,7 +200,7 @@ def repairs_in(crawl: Path, knowledge_base: KnowledgeBase) -> tuple[tuple[Repair
 
 
 def repair_of(repairs: Sequence[Repair], name: str, application: str = "", site: str = "") -> Repair:
-    """Return the only repair of a name or key. Raises `RepairError` if there is none or several."""
+    """Return the only repair with a name or key. Raises `RepairError` if there is none or several."""
     found = [
         repair
         for repair in repairs
@@ -241,9 +241,9 @@ def xml_of(learned: Learned) -> bytes:
 
 
 def edited(repair: Repair, edits: Sequence[Edit]) -> Repair:
-    """Return a repair with edits, whose places begin at the learned element: ``field[title]/select[1]``.
+    """Return a repair with edits, whose places start at the learned element: ``field[title]/select[1]``.
 
-    Raises `RepairError` where they cannot be made, or the result cannot be used.
+    Raises `RepairError` if they cannot be made, or the result cannot be used.
     """
     if not edits:
         return repair
@@ -278,7 +278,7 @@ def _read(repair: Repair, element: etree._Element, notes: Notes) -> Learned:
 
 
 def planned_repair(repair: Repair, folders: Sequence[Path], edits: Sequence[Edit] = (), variant: str = "") -> Plan:
-    """Find out what accepting a repair, with edits or as it is, would change; nothing is written.
+    """Return what accepting a repair, edited or unchanged, would change; nothing is written.
 
     Raises `RepairError`, `PromotionError`, `LoadError`, `SavedPageError` and `OwnFolderError`.
     """
@@ -288,15 +288,15 @@ def planned_repair(repair: Repair, folders: Sequence[Path], edits: Sequence[Edit
 def accept(
     repair: Repair, folders: Sequence[Path], who: str, edits: Sequence[Edit] = (), variant: str = ""
 ) -> Promoted:
-    """Make a repair, with edits or as it is, part of its application's file once all pages prove it, and note that.
+    """Write a repair, edited or unchanged, into its application's file if all pages prove it; record the decision.
 
-    Raises what `planned_repair` raises; nothing is written then.
+    Raises what `planned_repair` raises, before anything is written.
     """
     return accept_plan(repair, planned_repair(repair, folders, edits, variant), folders, who)
 
 
 def accept_plan(repair: Repair, plan: Plan, folders: Sequence[Path], who: str) -> Promoted:
-    """Carry out what `planned_repair` found, and note that the repair was accepted. Raises `OwnFolderError`."""
+    """Write what `planned_repair` returned, and record that the repair was accepted. Raises `OwnFolderError`."""
     promoted = carried_out(plan, folders, who)
     changed = "with changes" if plan.learned != repair.learned else ""
     Decisions(repair.crawl / LEARNED).note(repair.learned, State.ACCEPTED, plain_line(who), changed)
@@ -304,7 +304,7 @@ def accept_plan(repair: Repair, plan: Plan, folders: Sequence[Path], who: str) -
 
 
 def reject(repair: Repair, who: str, why: str) -> Decision:
-    """Note that a repair is not to be used; further crawls of its folder do not, and it is not offered again.
+    """Record that a repair is not to be used: further crawls in its folder do not use it, and it is not offered again.
 
     Raises `RepairError` without a reason, or if the disk refuses.
     """
@@ -319,9 +319,9 @@ def reject(repair: Repair, who: str, why: str) -> Decision:
 
 @dataclass(frozen=True, slots=True)
 class FoundObject:
-    """An object with the element that is it, and those that each of its fields was read from.
+    """An object with its element, and the elements from which each of its fields was read.
 
-    ``element`` is None where it has none of its own.
+    ``element`` is None if the object has no element of its own.
     """
 
     row: ObjectRow
@@ -331,7 +331,7 @@ class FoundObject:
 
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A link: its URL as it is resolved, and its element."""
+    """A link: its resolved URL, and its element."""
 
     url: str
     element: HtmlElement
@@ -339,9 +339,9 @@ class FoundLink:
 
 @dataclass(frozen=True, slots=True)
 class RepairReading:
-    """What is found on a page: objects of an extraction, links of a navigation, or the elements that are signs.
+    """What an item finds on a page: objects of an extraction, links of a navigation, or elements that are signs.
 
-    ``failure`` says why something is missing, empty where nothing is.
+    ``failure`` says why something is missing, empty if nothing is.
     """
 
     objects: tuple[FoundObject, ...] = ()
@@ -352,7 +352,7 @@ class RepairReading:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """A page as the file has it read, and as the learned item reads it.
+    """A page as read by the file, and as read by the learned item.
 
     All elements are of the same ``page.tree``.
     """
@@ -363,13 +363,13 @@ class Both:
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """The IRIs and URLs that only one of them has, or that are not the same in both."""
+        """The IRIs and URLs that only one of the readings has, or that differ between them."""
         before, after = _told(self.before), _told(self.after)
         return tuple(each for each in dict.fromkeys((*before, *after)) if before.get(each) != after.get(each))
 
 
 def read_both(repair: Repair, page: Page) -> Both:
-    """Read a page of the evidence with what the file has, and with what was learned in its place."""
+    """Read a page of the evidence by the file, and by what was learned in its place."""
     learned = repair.learned
     application = repair.knowledge_base.application(learned.application)
     level = next((each for each in application.levels if each.name == learned.level), None)
@@ -393,7 +393,7 @@ def read_both(repair: Repair, page: Page) -> Both:
 
 
 def _action_of(page: Page, level: PageLevel | None, name: str) -> Action | None:
-    """Return the action of a name that would read a page of a level: that of the first variant that it shows."""
+    """Return the action with a name that would read a page of a level, of the first variant that the page shows."""
     if level is None:
         return None
     variant = Sight(page).variant(level)
@@ -422,7 +422,7 @@ def _extraction(runner: Runner, action: Extract) -> Extraction:
 
 
 def _found(extraction: Extraction, items: Sequence[HtmlElement], left: dict[str, WebObject]) -> Iterator[FoundObject]:
-    """Yield the objects of items with their elements, and take them out of those left."""
+    """Yield the objects of items with their elements, and remove them from ``left``."""
     action, location = extraction.action, extraction.location
     for number, item in enumerate(items[:MAX_FOUND]):
         iri = _iri(extraction, item)
@@ -440,7 +440,7 @@ def _found(extraction: Extraction, items: Sequence[HtmlElement], left: dict[str,
 
 
 def _iri(extraction: Extraction, item: HtmlElement) -> str | None:
-    """Return the IRI of an item's object, None where its number is made of its values."""
+    """Return the IRI of an item's object, None if it depends on values of the object."""
     action, location = extraction.action, extraction.location
     if action.identity is None:
         return location.own.url
@@ -477,7 +477,7 @@ def _links(page: Page, selectors: Sequence[Selector]) -> RepairReading:
 
 
 def _elements(page: Page, selectors: Sequence[Selector]) -> tuple[tuple[HtmlElement, ...], str]:
-    """Return what selectors find on a page, and why one of them cannot be used, empty where all can."""
+    """Return what selectors find on a page, and why one of them cannot be used, empty if all can."""
     found: dict[HtmlElement, None] = {}
     failure = ""
     for each in selectors:
@@ -493,6 +493,6 @@ def _unusable(error: Exception) -> str:
 
 
 def _told(reading: RepairReading) -> dict[str, object]:
-    """Return what is found, by IRI or URL, in a form that can be compared."""
+    """Return the findings by IRI or URL, in a form that can be compared."""
     rows: dict[str, object] = {each.row.iri: each.row for each in reading.objects}
     return rows | {link.url: True for link in reading.links}

@@ -1,1 +1,1 @@
-"""What rules find on the pages of a crawl, and rules for what people point at there."""
+"""What rules find on the pages of a crawl, and rules for elements that people mark there."""

@@ -1,4 +1,4 @@
-"""What becomes of each link of a page: where it leads by which rule, or why it is not followed."""
+"""What becomes of each link of a page: which rule follows it, and where to; or why it is not followed."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _NOT_SHOWN = frozenset({"cite", "literal", "strength"})
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """An element of an entry. ``number`` counts from 0 those of its tag within the same parent."""
+    """An element of an entry. ``number`` is its position, from 0, among the elements of its tag in the same parent."""
 
     place: str
     parent: str
@@ -37,12 +37,12 @@ class Part:
     element: etree._Element
 
     def text(self, attribute: str) -> str:
-        """Return an attribute without the blanks around it, empty where it is missing."""
+        """Return an attribute without surrounding blanks; empty if it is missing."""
         return (self.element.get(attribute) or "").strip()
 
     @property
     def words(self) -> str:
-        """What the part looks for, as it is written."""
+        """The expression or text that the part looks for, as written."""
         given = ((str(name), str(value)) for name, value in self.element.attrib.items())
         return " ".join(f'{name}="{value}"' for name, value in given if name not in _NOT_SHOWN)
 
@@ -77,7 +77,7 @@ class EntryParts:
         return tuple(each for each in self._children.get(part.place, ()) if each.tag in tags)
 
     def around(self, part: Part, *tags: str) -> Part | None:
-        """Return the nearest part around a part that has one of some tags."""
+        """Return the nearest part around a part that has one of some tags; None if there is none."""
         place = part.place
         while place:
             place = parent_of(place)
@@ -102,7 +102,7 @@ ACTIONS = ("navigate", "pages", "use")
 
 
 class Fate(StrEnum):
-    """What becomes of a link."""
+    """The ways in which a link may end."""
 
     LEADS = "leads to a level"
     FOLLOWED = "followed"
@@ -113,10 +113,10 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LinkFate:
-    """A link of a page. ``url`` is canonical, empty for links that lead to no page.
+    """A link of a page. ``url`` is canonical, empty for a link that leads to no page.
 
-    ``level`` is the level that it leads to, or whose address it has; ``place`` the part of the entry that decided,
-    empty where none did. ``said`` says it in words.
+    ``level`` is the level that it leads to, or that documents its URL. ``place`` is the part of the entry that decided,
+    empty if none did. ``said`` is the result in words.
     """
 
     element: HtmlElement
@@ -129,7 +129,7 @@ class LinkFate:
 
 @dataclass
 class LinkFates:
-    """The links of a page that was read. Without ``application`` the page is of none, or of another one."""
+    """The links of a page that was read. Without ``application``, the page is of none, or of another application."""
 
     page: Page
     assistance: Assistance
@@ -183,7 +183,7 @@ class LinkFates:
 
     @property
     def _reason(self) -> str:
-        """Why links are followed that no action chose."""
+        """The reason for which links are followed that no action chose."""
         if self._level is None:
             return "the entry names no level for the page, which is read as pages are of which nothing is known"
         return "it stands in a text" if self.assistance.objects else "it begins a part of the site"
@@ -225,7 +225,7 @@ class LinkFates:
 
     @cached_property
     def _action_places(self) -> Mapping[str, str]:
-        """The places of the navigation actions of the page's level, those of its variant before its own."""
+        """The places of the navigation actions of the page's level, those of its variant first."""
         name = self._level.name if self._level is not None else ""
         found: dict[str, str] = {}
         for part in self.parts.all:
@@ -242,7 +242,7 @@ class LinkFates:
 
     @cached_property
     def _avoid_places(self) -> Mapping[int, str]:
-        """The places of the entry's own avoid rules; they come first among those of the application."""
+        """The places of the entry's own avoid rules, by their numbers among all rules of the application."""
         rules = (part for part in self.parts.all if part.tag == "url" and part.parent.startswith("avoid"))
         return {number: part.place for number, part in enumerate(rules)}
 

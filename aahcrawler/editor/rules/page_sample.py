@@ -1,4 +1,4 @@
-"""The captured pages of a host that rules are judged by: some of each group of alike addresses, read when needed."""
+"""The captured pages of a host by which rules are judged: some of each group of similar URLs, parsed on demand."""
 
 import hashlib
 import sqlite3
@@ -32,23 +32,23 @@ from knowledge_base.model import KnowledgeBase
 
 MAX_LINKS = 3_000
 MAX_READ = 200
-"""Objects of one page that rules are judged by."""
+"""The most objects of one page by which rules are judged."""
 FIELDS = ("title", "author", "date", "body")
 MAX_OF_GROUP: Final = 20
 MAX_PAGES: Final = 200
 MAX_CAPTURES: Final = 20_000
-"""Captures of a host that the sample is drawn from, the newest."""
+"""The most captures of a host from which the sample is drawn, the newest ones."""
 MAX_HOSTS: Final = 500
 MAX_ADDED: Final = 60
-"""Pages besides those of the crawl that are kept at once, those taken in last."""
+"""The most pages besides those of the crawl that are kept, the last ones added."""
 MAX_ADDED_BYTES: Final = 32 << 20
-"""Bytes of their bodies, which are kept without what was parsed of them."""
+"""The most bytes of the bodies of added pages, which are kept unparsed."""
 MAX_BYTES: Final = 256 << 20
-"""Bytes that the pages kept in memory may take, as far as they can be told."""
+"""The most bytes that all kept pages may take in memory, by estimate."""
 MAX_JUDGED_BYTES: Final = 1_500_000
-"""Bytes of a page by which rules are judged; larger ones are hostile, or no pages for people."""
+"""The most bytes of a page by which rules are judged; larger pages are hostile, or not for people."""
 _WEIGHT: Final = 14
-"""Bytes of a parsed page for each byte of its source."""
+"""The estimated bytes of memory of a parsed page, for each byte of its source."""
 _MIN_WEIGHT: Final = 100_000
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _NEWEST: Final = """
@@ -76,20 +76,20 @@ def page_links(page: Page) -> Iterator[tuple[HtmlElement, str]]:
 
 
 class ReadBy(StrEnum):
-    """The ways in which the objects of a page came to be known."""
+    """The sources of what is known of a page's objects."""
 
     CRAWL = "the crawl"
     GENERIC = "generic reading"
     ENTRY = "the entry"
     NOBODY = "nobody"
-    """Neither found an object: what a rule finds there is neither right nor wrong."""
+    """No source has an object: whatever a rule finds there is neither right nor wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadObject:
-    """An object of a page; ``number`` counts from 0 in the order of the page. Values that are not known are empty.
+    """An object of a page; ``number`` counts from 0 in the order of the page. Unknown values are empty.
 
-    ``inferred`` names the fields that no rule found, with where their values come from instead.
+    ``inferred`` names the fields that no rule found, each with the source of its value.
     """
 
     number: int
@@ -103,17 +103,17 @@ class ReadObject:
 
     @property
     def shown(self) -> ShownObject:
-        """The form in which objects are looked for on a page."""
+        """The object in the form in which it is searched for on a page."""
         return ShownObject(self.number, self.type, self.title, self.author, self.date, self.body)
 
     def value(self, name: str) -> str:
-        """Return the value of one of the four fields that mean the same everywhere, else an empty text."""
+        """Return the value of one of the four fields that every object may have; empty for any other field."""
         return str(getattr(self, name)) if name in FIELDS else ""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledReading:
-    """The objects of a page, and who read them."""
+    """The objects of a page, and the source of them."""
 
     objects: tuple[ReadObject, ...]
     by: ReadBy
@@ -130,7 +130,7 @@ def of_crawl(rows: Iterable[ObjectRow]) -> SampledReading:
 
 
 def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> SampledReading:
-    """Return objects that have just been read."""
+    """Return objects that have just been read, with their source."""
     found = tuple(
         ReadObject(
             number,
@@ -149,13 +149,13 @@ def of_web_objects(objects: Iterable[WebObject], by: ReadBy) -> SampledReading:
 
 
 def read_generically(page: Page) -> SampledReading:
-    """Return the objects of a page as it is read where nothing is known of its software."""
+    """Return the objects of a page by generic reading, without the knowledge base."""
     found = ApplicationAwareHelper(KnowledgeBase(())).assist(page)
     return of_web_objects(found.objects, ReadBy.GENERIC)
 
 
 def value_text(value: Value | None) -> str:
-    """Return a value as people read it: the name of a person, a date in ISO 8601."""
+    """Return a value as text for people: the name of a person, a date in ISO 8601."""
     match value:
         case None:
             return ""
@@ -170,12 +170,11 @@ def value_text(value: Value | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CapturedPage:
-    """A captured page as the index has it. ``record`` is the id of its record.
+    """A captured page in the index. ``record`` is the id of its record.
 
-    ``level`` is what the crawl took it for. ``objects`` is the number of objects that the crawl recorded;
-    ``statements`` is where: segment and place.
-    ``application``, ``level`` and ``role`` are empty where the crawl knew none. ``content`` tells pages apart that
-    were taken in besides under one name, such as by two works; it is empty for what the crawl captured.
+    ``application``, ``level`` and ``role`` are what the crawl took the page for, empty if unknown. ``objects`` is the
+    number of objects that the crawl recorded, and ``statements`` the segment and place of these. ``content``
+    distinguishes added pages with the same id, such as those of two works; it is empty for a page of the crawl.
     """
 
     record: str
@@ -190,13 +189,13 @@ class CapturedPage:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What a page is known by among all that were captured or taken in."""
+        """What identifies a page among all that were captured or added."""
         return self.record, self.content
 
 
 @dataclass(frozen=True)
 class SampledPage:
-    """A page of a sample, parsed, with what was read there before."""
+    """A parsed page of a sample, with its recorded objects."""
 
     captured: CapturedPage
     page: Page
@@ -209,14 +208,14 @@ class SampledPage:
 
     @cached_property
     def places(self) -> dict[int, HtmlElement]:
-        """The elements of the objects that can be found on the page, by the numbers of these."""
+        """The elements of the objects that were found on the page, by the objects' numbers."""
         found = find_objects(self.tree, [each.shown for each in self.reading.objects])
         return {number: element for number, element in found.items() if isinstance(element, HtmlElement)}
 
 
 @dataclass(frozen=True, slots=True)
 class SampleGroup:
-    """A group of alike addresses, the captured pages at them, and those that were drawn."""
+    """A group of similar URLs, their captured pages, and the pages that were drawn."""
 
     addresses: AddressGroup
     captured: tuple[CapturedPage, ...]
@@ -229,10 +228,10 @@ Recorded = Callable[[CapturedPage], SampledReading]
 
 @dataclass
 class PageSample:
-    """Pages of one host, at most 20 of each group of addresses and 200 in all; parsed when they are first asked for.
+    """A sample of the pages of one host: at most 20 of each group of URLs and 200 in all, parsed on demand.
 
-    Several threads may use it at once. What is kept in memory is bounded; ``close`` lets go of it, and whoever still
-    uses it then has pages parsed that are not kept, and has to take in anew what the crawl does not have.
+    Thread-safe. The memory for parsed pages is bounded. ``close`` drops all of them; whoever still uses the sample then
+    gets pages that are not kept, and has to add again what the crawl does not have.
     """
 
     host: str
@@ -262,7 +261,7 @@ class PageSample:
         return {page.record: page for group in self.groups for page in group.captured}
 
     def group_of(self, record: str) -> int | None:
-        """Return the number of the group that a page is of, None for a page that was not captured on this host."""
+        """Return the number of a page's group, None for a page that was not captured on this host."""
         return self._group_of.get(record)
 
     def captured(self, record: str) -> CapturedPage | None:
@@ -270,9 +269,9 @@ class PageSample:
         return self._by_record.get(record)
 
     def add(self, record: str, page: Page) -> CapturedPage:
-        """Take in a page that the crawl does not have, such as one fetched just now; it is of no group.
+        """Add a page that the crawl does not have, such as one that was just fetched; it belongs to no group.
 
-        Those taken in first are known no more once there are too many.
+        If there are too many, the pages that were added first are dropped.
         """
         with self._lock:
             known = CapturedPage(record, page.url, page.fetched_at.isoformat(), content=_content(page))
@@ -286,7 +285,7 @@ class PageSample:
             return known
 
     def _forget_first(self) -> None:
-        """Let go of the page that was taken in first."""
+        """Drop the page that was added first."""
         key, page = self._added.popitem(last=False)
         self._added_bytes -= len(page.body)
         known = self._by_record.get(key[0])
@@ -294,7 +293,7 @@ class PageSample:
             del self._by_record[key[0]]
 
     def sampled(self, captured: CapturedPage) -> SampledPage | None:
-        """Return a page, parsed; None where the archive cannot show it, or it is no HTML or too large."""
+        """Return a parsed page; None if the archive cannot show it, or it is too large or not HTML."""
         with self._lock:
             known = self._kept.get(captured.key)
             if known is not None:
@@ -311,13 +310,16 @@ class PageSample:
             return found
 
     def reading(self, captured: CapturedPage) -> SampledReading:
-        """Return what the crawl recorded of a page, without parsing it; what was read since where it is parsed."""
+        """Return what is known of a page: what was read since it was parsed, or else what the crawl recorded.
+
+        The page is not parsed for this.
+        """
         with self._lock:
             known = self._kept.get(captured.key)
         return known[1].reading if known is not None and known[1] is not None else self.recorded(captured)
 
     def close(self) -> None:
-        """Let go of all pages, and keep none parsed from now on."""
+        """Drop all pages, and keep none that is parsed from now on."""
         with self._lock:
             self._is_closed = True
             self._kept.clear()
@@ -348,7 +350,7 @@ def _content(page: Page) -> str:
 
 
 def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
-    """Return the hosts that a crawl captured pages of, each with their number, the most first; at most 500."""
+    """Return the hosts of which a crawl captured pages, with the numbers of pages, the most first; at most 500."""
     found: dict[str, int] = {}
     for host, count in base.execute(_HOSTS, (MAX_HOSTS,)):
         name = str(host).removeprefix("www.")
@@ -357,9 +359,9 @@ def hosts(base: sqlite3.Connection) -> tuple[tuple[str, int], ...]:
 
 
 def page_sample(crawl: Path, base: sqlite3.Connection, host: str) -> PageSample:
-    """Draw the sample of a host from the index of a crawl's pages, evenly from each group and always the same.
+    """Draw the sample of a host from the index of a crawl's pages: evenly from each group, and always the same.
 
-    ``base`` is asked now and not kept.
+    ``base`` is only used during the call.
     """
     captured = _captured(base, host)
     archive = ArchivedPages(crawl)
@@ -367,7 +369,7 @@ def page_sample(crawl: Path, base: sqlite3.Connection, host: str) -> PageSample:
 
 
 def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
-    """Return the groups of addresses with the pages drawn of each, those with the most addresses first."""
+    """Return the groups of similar URLs with the pages drawn of each, the group with the most URLs first."""
     by_url = {page.url: page for page in captured}
     groups = address_groups(by_url)
     members = [tuple(by_url[url] for url in sorted(group.urls)) for group in groups]
@@ -379,7 +381,7 @@ def drawn(captured: Sequence[CapturedPage]) -> tuple[SampleGroup, ...]:
 
 
 def _quotas(sizes: Sequence[int]) -> list[int]:
-    """Return how many pages to draw of each group: the same of all that have as many, one more round at a time."""
+    """Return how many pages to draw of each group: one of each in turn, until the sample is full."""
     quotas = [0] * len(sizes)
     left = MAX_PAGES
     for _ in range(MAX_OF_GROUP):
@@ -391,7 +393,7 @@ def _quotas(sizes: Sequence[int]) -> list[int]:
 
 
 def _captured(base: sqlite3.Connection, host: str) -> tuple[CapturedPage, ...]:
-    """Return the newest capture of each URL of a host that holds a page, ordered by URL."""
+    """Return the newest capture of a page at each URL of a host, ordered by URL."""
     newest: dict[str, int] = {}
     for number, url in base.execute(_NEWEST, (queue_of(f"http://{host}/"), MAX_CAPTURES)):
         if site_of(url) == host:
@@ -426,14 +428,14 @@ def _page(row: sqlite3.Row, segment: str) -> CapturedPage | None:
 
 
 class ArchivedPages:
-    """Reads captured pages from the archive of a crawl, and what the crawl recorded of them from its statements."""
+    """Reads captured pages from the archive of a crawl, and their objects from the crawl's statements."""
 
     def __init__(self, crawl: Path) -> None:
         self._crawl = crawl
         self._answers = RecordedResponses(crawl)
 
     def page(self, captured: CapturedPage) -> Page | None:
-        """Return a page as it was read, None where the archive has it no more."""
+        """Return a page as it was read, None if the archive no longer has it."""
         moment = "".join(sign for sign in captured.fetched_at[:19] if sign.isdigit())
         try:
             answer = self._answers.nearest(captured.url, moment)
@@ -444,7 +446,7 @@ class ArchivedPages:
             return None
 
     def reading(self, captured: CapturedPage) -> SampledReading:
-        """Return the objects that the crawl recorded for a page, none where its statements cannot be read."""
+        """Return the objects that the crawl recorded for a page, none if its statements cannot be read."""
         if not captured.objects:
             return SampledReading((), ReadBy.NOBODY)
         try:

@@ -1,4 +1,4 @@
-"""What each part of an entry matches on a page: elements, values and links, and what the page is taken for."""
+"""What each part of an entry matches on a page: elements, values and links, and how the page is recognised."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,13 +23,13 @@ from knowledge_base.selectors import Node
 from knowledge_base.url_rules import Paging, ParsedUrl
 
 MAX_ITEMS = 200
-"""Objects of one action that parts are shown for."""
+"""The most objects of one action for which matches are shown."""
 MAX_NODES = 16
-"""Results of one expression within one object that are shown."""
+"""The most results of one expression within one object that are shown."""
 MAX_VALUE_LENGTH = 2_000
 _ANY = ("ignore", "own", "instead", "form", "block", "signature", "stop", "heading")
 MAX_FOUND = 500
-"""Things that one part finds on a page and that are shown."""
+"""The most findings of one part on a page that are shown."""
 _SIGNALS: Mapping[Signal, tuple[str, str]] = {
     Signal.GENERATOR: ("meta", "content"),
     Signal.SCRIPT: ("script", "src"),
@@ -39,10 +39,10 @@ _SIGNALS: Mapping[Signal, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a part finds.
+    """One result of a part.
 
-    ``element`` is None where it is no element of the page, as with what is made of the runs of a talk page. ``value``
-    is the value as it is read, empty where the part reads none; ``item`` the number of the object that it belongs to.
+    ``element`` is None if the result is no element of the page, such as an object made of a talk page's runs. ``value``
+    is the value as it is read, empty if the part reads none. ``item`` is the number of the object that it belongs to.
     """
 
     element: HtmlElement | None
@@ -54,8 +54,8 @@ class Finding:
 class ExtractMatches:
     """An extraction action on a page: its objects, and what each part of it finds in them.
 
-    ``part`` is the action in the entry, ``action`` the same in the model. A variant's action has the parts of its
-    level's as well, so that items and fields may be found that stand elsewhere in the entry.
+    ``part`` is the action in the entry, ``action`` the same in the model. The action of a variant includes the parts of
+    its level's action, so items and fields may be elsewhere in the entry.
     """
 
     page: Page
@@ -67,20 +67,20 @@ class ExtractMatches:
 
     @cached_property
     def extraction(self) -> Extraction:
-        """The action on this page."""
+        """The action, run on this page."""
         runner = Runner.of(self.page, self.application, self.level)
         return Extraction(self.action, runner.location, runner.reader)
 
     @cached_property
     def items(self) -> tuple[HtmlElement, ...]:
-        """The elements of the objects, at most 200; none where the expressions fail on this page."""
+        """The elements of the objects, at most 200; none if the expressions fail on this page."""
         try:
             return tuple(self.extraction.items()[:MAX_ITEMS])
         except (XPathError, ValueError):
             return ()
 
     def of_item(self, part: Part) -> tuple[Finding, ...]:
-        """Return what an ``item`` finds, whether or not one before it wins. Raise ``XPathError``."""
+        """Return what an ``item`` finds, even if an earlier ``item`` counts in its place. Raise ``XPathError``."""
         selector = part.selector
         if selector is None:
             return ()
@@ -89,9 +89,9 @@ class ExtractMatches:
         return tuple(Finding(element, item=number) for number, element in enumerate(kept))
 
     def of_field(self, part: Part) -> Iterator[tuple[Part, tuple[Finding, ...]]]:
-        """Yield each ``select`` of a field with the values that it reads, where no earlier one reads any.
+        """Yield each ``select`` of a field with the values that it reads where no earlier ``select`` reads any.
 
-        Raise ``XPathError`` where an expression fails on this page.
+        Raise ``XPathError`` for an expression that fails on this page.
         """
         selects = self.parts.children(part, "select")
         wanted = self._field(part, selects)
@@ -108,7 +108,7 @@ class ExtractMatches:
             yield select, tuple(read[number])
 
     def within(self, part: Part) -> tuple[Finding, ...]:
-        """Return what any other expression finds within the objects, such as that of their numbers.
+        """Return what any other expression of the action, such as that of numbers, finds within the objects.
 
         Raise ``XPathError``.
         """
@@ -128,7 +128,7 @@ class ExtractMatches:
         return self.action.run is not None
 
     def _field(self, part: Part, selects: Sequence[Part]) -> Field | None:
-        """Return a field of the entry as the model has it, None where the text has changed since."""
+        """Return a field of the entry from the model, None if the text has changed since."""
         sources = tuple(select.selector.source if select.selector is not None else "" for select in selects)
         alike = (each for each in self.action.fields if each.name == part.text("name"))
         return next((each for each in alike if tuple(sign.source for sign in each.selectors) == sources), None)
@@ -143,7 +143,7 @@ class ExtractMatches:
 
 
 def finding_of(node: Node, attribute: str, item: int | None = None, is_made: bool = False) -> Finding:
-    """Return what an expression finds: an element, or a value with the element that it stands at, if that is known."""
+    """Return the result of an expression: an element, or a value with the element that has it, if known."""
     if isinstance(node, HtmlElement):
         value = (node.get(attribute) or "") if attribute else ""
         return Finding(None if is_made else node, value[:MAX_VALUE_LENGTH], item)
@@ -156,9 +156,10 @@ def finding_of(node: Node, attribute: str, item: int | None = None, is_made: boo
 class PartMatch:
     """A part of an entry on a page.
 
-    ``holds`` says of a sign, a condition or an address whether the page meets it, and is None for other parts.
-    ``found`` counts what it finds, of which ``findings`` are the first 500. ``said`` says it in words, ``counts``
-    whether the part is of the level (and variant) that the page is taken for, or of the entry as a whole.
+    ``holds`` says whether the page meets a sign, a condition or an address, and is None for other parts. ``found`` is
+    the number of its findings, and ``findings`` are the first 500. ``said`` is the result in words. ``counts`` says
+    whether the part applies to the page: it is of the level (and variant) that the page is recognised as, or of the
+    entry as a whole.
     """
 
     place: str
@@ -173,9 +174,9 @@ class PartMatch:
 
 @dataclass(frozen=True, slots=True)
 class PageMatches:
-    """A page as an entry reads it. ``application`` and the rest are empty where the page is taken for nothing.
+    """A page as an entry reads it. ``application`` and the rest are empty if the page is not recognised.
 
-    ``why`` are sentences. ``reading`` are the objects that are read now.
+    ``why`` are sentences on the recognition. ``reading`` are the objects that are read now.
     """
 
     url: str
@@ -189,7 +190,7 @@ class PageMatches:
     explanation: Explanation = field(repr=False)
 
     def at(self, place: str) -> PartMatch | None:
-        """Return what the part at a place matches."""
+        """Return the match of the part at a place."""
         return next((part for part in self.parts if part.place == place), None)
 
 
@@ -198,9 +199,9 @@ def matches(
 ) -> PageMatches:
     """Return what each part of an entry matches on a page.
 
-    ``application`` is the entry as it was loaded, ``knowledge_base`` one that holds it (it alone where none is given):
-    other applications may claim the page. Where the text has changed since it was loaded, parts that the application
-    does not have are shown with what their expressions find.
+    ``application`` is the entry as it was loaded, and ``knowledge_base`` the one that it is a part of, whose other
+    applications may claim the page; without it, the entry is used alone. If the text has changed since it was loaded,
+    parts that the application does not have are shown with what their expressions find.
     """
     known = knowledge_base or KnowledgeBase((application,))
     assistance = ApplicationAwareHelper(known).assist(page)
@@ -224,7 +225,7 @@ def matches(
 
 
 def _why(explanation: Explanation, application: Application) -> Iterator[str]:
-    """Yield in sentences what the page is taken for."""
+    """Yield sentences on how the page is recognised."""
     if explanation.rivals:
         yield f"{' and '.join(explanation.rivals)} claim the page with equal strength, so that it counts for neither."
         return
@@ -251,7 +252,7 @@ def _why(explanation: Explanation, application: Application) -> Iterator[str]:
 
 @dataclass
 class _Matching:
-    """The parts of an entry on one page."""
+    """Matches the parts of an entry with one page."""
 
     page: Page
     application: Application
@@ -296,7 +297,7 @@ class _Matching:
 
     @cached_property
     def _links(self) -> tuple[tuple[HtmlElement, ParsedUrl, ParsedUrl], ...]:
-        """The links to the site of the page: their elements, their URLs, and the canonical forms of these."""
+        """The links to the page's site: each element with its URL and the canonical form of that."""
         here = self._here.prefix
         found = ((element, ParsedUrl.parse(url)) for element, url in page_links(self.page) if url)
         return tuple((at, url, self.application.canonical(url)) for at, url in found if url.prefix == here)
@@ -406,7 +407,7 @@ class _Matching:
         yield self._told(part, links, None)
 
     def _extract(self, part: Part) -> ExtractMatches | None:
-        """Return the extraction action that a part is of, on this page."""
+        """Return the extraction action, on this page, that a part belongs to."""
         around = self.parts.around(part, "extract")
         level = self._model_level(part)
         if around is None or level is None:
@@ -454,7 +455,7 @@ class _Matching:
             )
 
     def _why_not(self, select: Part, extract: ExtractMatches, read: int) -> str:
-        """Say why an expression of a field reads nothing: another one does, or how far it gets in the first object."""
+        """Return in words why an expression of a field reads nothing: another one does, or how far it matches."""
         if read == len(extract.items):
             return "reads nothing: all objects have the value by others" if read else "there is no object to read it in"
         steps = narrowed(select.text("css"), select.text("xpath"), extract.items[0])

@@ -1,4 +1,4 @@
-"""Makes the expressions that find what was marked as right and nothing that was marked as wrong."""
+"""Makes the expressions that find what is marked as right and nothing that is marked as wrong."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -23,38 +23,38 @@ from knowledge_base.selectors import BadExpressionError, Selector
 _NAMED = {"itemprop": "marked as", "property": "marked as", "rel": "marked as", "typeof": "of type", "role": "of role"}
 _TAGS = {"a": "link", "img": "picture", "time": "time", "p": "paragraph", "li": "list entry", "tr": "table row"}
 MAX_INDUCED = 5_000_000
-"""Elements that may be visited to find an expression with a further condition."""
+"""The most elements that may be visited in search of an expression with a further condition."""
 MAX_NESTED = 1_000_000
-"""The work of looking for elements within elements beyond which no such expression is looked for."""
+"""The most work that nested elements may cause; for more, no expression with a further condition is searched for."""
 MAX_COMPARED = 50
 FEW_MARKS = 4
 MAX_KEPT = 14
-"""Expressions that are judged by the pages of the sample."""
+"""The most expressions that are judged by the pages of the sample."""
 MAX_ALIKE = 4
-"""Expressions among them that find the same on the marked pages."""
+"""The most expressions among them that find the same on the marked pages."""
 _ALONE = 3.0
-"""The cost of finding one of several elements alike, where all are meant."""
+"""The cost of finding only one of several similar elements, if all of them are meant."""
 _NESTED = 4.0
-"""The cost of finding elements within one another, where each is to be one object."""
+"""The cost of finding elements within one another, if each is to be one object."""
 _ANY_TAG = 0.4
 _MISSED = 2.0
-"""The cost of reading a field in no object of the marked pages."""
+"""The cost of reading a field in none of the objects on the marked pages."""
 _VAGUE = 0.6
 """The cost of finding several elements in an object, of which the first is read."""
 _VAGUE_ON_PAGE = 1.5
-"""The same for fields of the page as a whole."""
+"""The same for a field that is found on the whole page."""
 _ANY = re.compile(r"(^|[ >])\*(?=[.#\[])")
 _LABELLED = 1.8
-"""The cost of relying on the words of a label, which differ where the site speaks another language."""
+"""The cost of relying on the words of a label, which differ if the site uses another language."""
 _LABELS = frozenset({"th", "td", "dt", "b", "strong", "label", "span", "i", "em", "small"})
 _MAX_LABEL_LENGTH = 30
 _DATES = ("datetime", "title", "content", "data-time", "data-timestamp")
 
 
 def words_of(path: Path, attribute: str = "", within: str = "") -> str:
-    """Return what a path looks for, such as ``every element of class entry``.
+    """Return in words what a path finds, such as ``every element of class entry``.
 
-    ``within`` says where, if that is not the page.
+    ``within`` says where it looks, empty for the whole page.
     """
     if not path.steps:
         return "the element itself" if not path.start else "an element beside it"
@@ -72,7 +72,7 @@ def words_of(path: Path, attribute: str = "", within: str = "") -> str:
 
 
 def step_words(step: RobustStep) -> str:
-    """Return what one step looks for, without an article."""
+    """Return in words what one step finds, without an article."""
     parts = [_TAGS.get(step.tag, step.tag if step.tag and step.tag != "*" else "element")]
     if parts[0] in ("div", "span") and step.features:
         parts[0] = "element"
@@ -82,7 +82,7 @@ def step_words(step: RobustStep) -> str:
 
 
 def feature_words(feature: Feature) -> str:
-    """Return what a feature says of an element."""
+    """Return in words what a feature requires of an element."""
     name, value = feature.attribute, feature.value
     match feature.match:
         case Match.WORD if name == "class":
@@ -116,10 +116,10 @@ def _further_words(further: str) -> str:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An expression with what it finds on the marked pages, in the order of these.
+    """An expression with the elements that it finds on each of the marked pages.
 
-    ``page`` says that a field's expression looks at the whole page. The lower the cost, the longer it is likely to
-    work.
+    ``page`` says that a field's expression looks at the whole page. The lower the cost, the longer the expression is
+    likely to work.
     """
 
     expression: Expression
@@ -132,7 +132,7 @@ class Candidate:
 
 @dataclass
 class Candidates:
-    """Makes the candidates for what is wanted."""
+    """Makes the candidates for a wanted rule."""
 
     wanted: WantedMarks
     search: Search
@@ -164,7 +164,7 @@ class Candidates:
         yield from self._labelled()
 
     def _labelled(self) -> Iterator[Candidate]:
-        """Yield the expression that finds what stands behind a label, such as the cell beside ``Written on``."""
+        """Yield the expression for an element behind a label, such as the cell beside ``Written on``."""
         labels = {label_of(mark.element) for mark in self.wanted.right}
         label = labels.pop() if len(labels) == 1 and self.wanted.role is Role.FIELD else None
         if label is None:
@@ -184,12 +184,12 @@ class Candidates:
 
     @cached_property
     def _items(self) -> dict[str, tuple[HtmlElement, ...]]:
-        """The elements of the objects of the marked pages, by the records of these."""
+        """The elements of the objects on the marked pages, by the pages' record ids."""
         return {page.captured.record: items_on(page, self.wanted.items) for page in self.wanted.pages}
 
     @cached_property
     def is_of_page(self) -> bool:
-        """Whether a field stands on the page, beside the objects."""
+        """Whether the field is outside of the objects."""
         if self.wanted.role is not Role.FIELD:
             return True
         if not self.wanted.items:
@@ -221,14 +221,14 @@ class Candidates:
             yield path, ""
 
     def _dated_attribute(self) -> str:
-        """Return the attribute in which all marked elements keep a date, empty where they keep none."""
+        """Return the attribute in which all marked elements have a date, empty if there is none."""
         if self.wanted.field not in ("", "date"):
             return ""
         elements = [mark.element for mark in self.wanted.right]
         return next((name for name in _DATES if all(_has_digits(each.get(name)) for each in elements)), "")
 
     def _to_hosts(self) -> Iterator[Path]:
-        """Yield the path to links to the other site that all marked links lead to: whoever made the software."""
+        """Yield the path to links to the one other site that all marked links lead to, such as the software's maker."""
         if self.wanted.role is not Role.SIGN:
             return
         hosts = {_host(mark) for mark in self.wanted.right}
@@ -237,7 +237,7 @@ class Candidates:
             yield Path((RobustStep("a", (Feature("href", Match.PART, host),)),), 0.8)
 
     def _candidate(self, written: Expression, cost: float, said: str) -> Candidate | None:
-        """Return an expression with what it finds; None where it finds too much or too little."""
+        """Return an expression with what it finds; None if it finds something wrong, or not all that is right."""
         try:
             selector = written.selector
         except BadExpressionError:
@@ -256,7 +256,7 @@ class Candidates:
         return Candidate(written, selector, cost + penalty, said, tuple(found), self.is_of_page)
 
     def _found(self, page: SampledPage, selector: Selector) -> tuple[HtmlElement, ...]:
-        """Return what an expression finds on a page: for fields, what is read in each object."""
+        """Return what an expression finds on a page: for a field, what is read in each object."""
         if self.wanted.role is not Role.FIELD:
             return self.search.found(page, selector)
         if self.is_of_page:
@@ -283,7 +283,7 @@ class Candidates:
         return vague if several else 0.0
 
     def _missing(self, found: Sequence[tuple[HtmlElement, ...]]) -> float:
-        """Return the cost of the objects of the marked pages in which a field is not read."""
+        """Return the cost of the objects on the marked pages for which the field is not read."""
         if self.wanted.role is not Role.FIELD or self.is_of_page:
             return 0.0
         items = sum(map(len, self._items.values()))
@@ -296,11 +296,11 @@ class Candidates:
 
     @cached_property
     def _are_repeated(self) -> bool:
-        """Whether any marked element has others like it beside it."""
+        """Whether any marked element has siblings like it."""
         return any(alike_beside(mark.element) > 0 for mark in self.wanted.right)
 
     def _narrowed(self) -> Iterator[Candidate]:
-        """Yield expressions with a further condition, or several that are joined, where no plain one is left."""
+        """Yield expressions with a further condition, or joined from several, if no simple one is left."""
         if any(map(self._is_costly, self.wanted.pages)):
             return
         pages = tuple(self._exact())
@@ -315,13 +315,13 @@ class Candidates:
                 yield candidate
 
     def _is_costly(self, page: SampledPage) -> bool:
-        """Return whether elements are nested so deeply that expressions for them cannot be tried by the dozen."""
+        """Return whether elements are nested so deeply that dozens of expressions would take too long to try."""
         tags = {name_of(mark.element) for mark in (*self.wanted.right, *self.wanted.wrong)}
         limits = page.page.elements.limits
         return any(limits.work(f"descendant::{tag}/descendant::{tag}", page.tree) > MAX_NESTED for tag in tags)
 
     def _exact(self) -> Iterator[ItemPage]:
-        """Yield what is to be found exactly: what the vaguest expression finds, less what is wrong."""
+        """Yield the elements that must be found exactly: those of the vaguest expression without the wrong ones."""
         if self.wanted.role is Role.FIELD and not self.is_of_page:
             right = {mark.element: root for root, mark in zip(self._targets, self.wanted.right, strict=False)}
             for mark in (*self.wanted.right, *self.wanted.wrong):
@@ -337,7 +337,7 @@ class Candidates:
             yield ItemPage(page.tree, page.page.elements.size(page.tree), wanted)
 
     def _alike(self, page: SampledPage) -> frozenset[HtmlElement]:
-        """Return the elements of a page that the cheapest path finds which finds all that is right."""
+        """Return the elements of a page that the cheapest path finds among those that find all that is right."""
         for path in leading_to(self._targets, self._known):
             try:
                 found = frozenset(self.search.found(page, path.written().selector))
@@ -349,9 +349,9 @@ class Candidates:
 
 
 def _readable(path: Path, attribute: str) -> Expression | None:
-    """Return a path in CSS that asks how a name with a number begins; None where it asks for no such name.
+    """Return a path in CSS by which names with a number only have to begin alike; None if it has no such name.
 
-    The beginning alone tells enough where it ends with a sign that parts it from the number, as ``entry-`` does.
+    The beginning suffices if a separator parts it from the number, as in ``entry-``.
     """
     if path.start or path.turn or not path.steps or path.steps[0].child:
         return None
@@ -378,7 +378,7 @@ def _plain(written: Expression) -> Expression:
 
 
 def _of_any_tag(path: Path) -> Path:
-    """Return a path to elements of the same name, whatever their tag: names of guests are often no links."""
+    """Return a path without tags, since the names of guests, for instance, are often no links."""
     *above, last = path.steps or (RobustStep("*"),)
     if not last.features or any(feature.attribute == "href" for feature in last.features):
         return Path((), path.cost)
@@ -387,7 +387,7 @@ def _of_any_tag(path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An element that says in words what stands behind it."""
+    """An element whose text says what is behind it."""
 
     tag: str
     text: str
@@ -411,7 +411,7 @@ def label_of(element: HtmlElement) -> Label | None:
 
 
 def alike_beside(element: HtmlElement) -> int:
-    """Return how many elements beside one are of its tag and share a class with it, or have none as it has none."""
+    """Return how many siblings of an element have its tag and one of its classes, or no class if it has none."""
     words = frozenset((element.get("class") or "").split())
     parent = element.getparent()
     beside = (each for each in parent if each is not element) if parent is not None else ()
@@ -430,7 +430,7 @@ def _has_digits(value: str | None) -> bool:
 
 
 def _host(mark: Marked) -> str:
-    """Return the host of another site that a marked link leads to, empty where it is none."""
+    """Return the host of another site that a marked link leads to, empty if it leads to none."""
     href = mark.element.get("href") or ""
     url = resolve(mark.page.page.base_url, href) if href else None
     if url is None or site_of(url) == site_of(mark.page.captured.url):

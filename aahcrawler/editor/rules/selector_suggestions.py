@@ -1,4 +1,4 @@
-"""Suggests expressions for elements that somebody marked, from robust to brittle, each judged by the site's pages."""
+"""Suggests expressions for marked elements, the most robust first, each judged by the pages of the site."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ MAX_OBJECTS = 12
 MAX_CUT = 3
 MAX_TRIED = 8
 MOSTLY = 0.6
-"""The share of the objects whose value an expression must read."""
+"""An expression must read the value of more than this share of the objects."""
 MAX_TEXT = 100_000
 MAX_LINE_LENGTH = 300
 WORDS_OF_DATE = 7
@@ -39,33 +39,33 @@ _CUT = 1.0
 _EDGES = " ,;:()[]|·•«»-–—"
 MAX_SUGGESTED = 8
 ENOUGH = 4
-"""Suggestions up to which mostly wrong ones are shown beside those that are right."""
+"""Suggestions that are mostly wrong are added until there are so many in all."""
 CUT = ("author", "date")
-"""Fields whose values may be a part of a line."""
+"""The fields whose value may be only a part of a line."""
 PAGES_CUT = 6
-"""Pages on which the words around values are compared."""
+"""The most pages on which the words around values are compared."""
 FEW_CUT = 2
-"""Expressions out of whose texts values are cut."""
+"""The most expressions from whose texts values are cut."""
 MAX_LOOKED_AT = 60
-"""Pages of a sample that suggestions are judged by."""
+"""The most pages of a sample by which suggestions are judged."""
 MAX_WORK = 15_000_000
-"""Nodes that expressions may look at on the marked pages."""
+"""The most nodes that expressions may visit on the marked pages."""
 MAX_JUDGED = 60_000_000
-"""Nodes that they may look at on the pages that they are judged by."""
+"""The most nodes that expressions may visit on the pages by which they are judged."""
 MAX_ELEMENTS = 40_000
-"""Elements of a page by which suggestions are judged, if nobody marked anything on it."""
+"""The most elements of a page without marks by which suggestions are judged."""
 _TAG = re.compile(r"(^|[ >])[a-z][a-z0-9]*(?=[.#\[])")
 _WRONG = 4.0
-"""The cost of disagreeing with what is there on every page."""
+"""The cost of disagreeing, on every page, with what is known to be there."""
 _RARE = 2.0
-"""The cost of finding nothing on any page of the marked ones' sort."""
+"""The cost of finding nothing on any page of the same sort as the marked ones."""
 
 
 @dataclass(frozen=True)
 class Cutting:
-    """Makes expressions for the part of a text that is the value of a field: a name or a date.
+    """Makes expressions for a part of a text that is the value of a field: a name or a date.
 
-    ``pages`` show what stands around the values; what differs on them is no part of the expression.
+    ``pages`` show what surrounds the values; words that differ on them are no part of the expression.
     """
 
     wanted: WantedMarks
@@ -73,9 +73,9 @@ class Cutting:
     pages: tuple[SampledPage, ...]
 
     def cuts(self, candidate: Candidate) -> Iterator[Candidate]:
-        """Yield expressions that cut the value out of what another one finds.
+        """Yield expressions that cut the value from what another one finds.
 
-        None where that reads the value rightly already, or where nobody knows what the values are.
+        None are yielded if that one reads the value right already, or the values are unknown.
         """
         samples = [each for page in self.pages for each in self._samples(candidate, page)]
         reading = self.wanted.reading(candidate.selector, page=candidate.page)
@@ -94,7 +94,7 @@ class Cutting:
                 yield replace(candidate, expression=written, selector=selector, cost=cost, said=said)
 
     def _written(self, candidate: Candidate, samples: Sequence[Sample], reading: Field) -> Iterator[Expression]:
-        """Yield the text beside the elements within what an expression finds, then parts between constant words."""
+        """Yield expressions for text beside the elements within what is found, then for text between constant words."""
         if not candidate.expression.attribute and "|" not in candidate.selector.source:
             yield Expression(xpath=f"{candidate.selector.source}/text()")
         yield from islice(cut(candidate.expression, samples, reading), MAX_TRIED)
@@ -113,7 +113,7 @@ class Cutting:
                 yield Sample(reading, item, page.page.elements.size(item), Label(found, value))
 
     def _value(self, page: SampledPage, found: Sequence[HtmlElement], known: ReadObject | None) -> Value | None:
-        """Return what the value of an object is: what was read before, or a date that stands in its text."""
+        """Return the value of an object's field: the recorded one, or a date in its text."""
         text = fold(plain_text(found[0])) if found else ""
         if not text or len(text) > MAX_LINE_LENGTH:
             return None
@@ -125,13 +125,13 @@ class Cutting:
 
 
 def _is_right(wanted: Field, samples: Sequence[Sample]) -> bool:
-    """Return whether a field reads the value of most samples, and of none another one."""
+    """Return whether a field reads the right value of most samples, and a wrong value of none."""
     outcomes = [sample.compare(wanted, sample.values(wanted)) for sample in samples]
     return SampleOutcome.WRONG not in outcomes and outcomes.count(SampleOutcome.RIGHT) > MOSTLY * len(outcomes)
 
 
 def date_in(page: SampledPage, text: str) -> datetime | None:
-    """Return the date that the longest part of a line is read as, None where no part is one."""
+    """Return the date in the longest part of a line that is one, None if no part is."""
     words = text.split()[:WORDS_OF_LINE]
     for length in range(min(WORDS_OF_DATE, len(words)), 0, -1):
         for begin in range(len(words) - length + 1):
@@ -153,13 +153,13 @@ def _moment(written: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """An expression that finds all that was marked as right, and nothing that was marked as wrong.
+    """An expression that finds all that is marked as right, and nothing that is marked as wrong.
 
-    ``said`` says in plain words what it looks for, ``matches`` is what it finds on each of the marked pages. ``page``
-    says that the field is to look at the whole page. ``pages`` are the pages looked at on which it finds something, and
-    ``disagrees`` those on which what it finds differs from what is there, with the reason; ``of`` counts all that were
-    looked at. ``others`` are saved pages of other software that show a sign. The lower the ``cost``, the more robust it
-    is.
+    ``said`` says in words what it looks for, ``matches`` is what it finds on each of the marked pages. With ``page``,
+    the field is to be read on the whole page. ``of`` is the number of pages by which it was judged. ``pages`` are those
+    of them on which it finds something, ``disagrees`` those on which it differs from what is there, each with the
+    reason. ``others`` are saved pages of other software on which it finds something, if it is a sign. The lower the
+    ``cost``, the more robust the expression.
     """
 
     expression: Expression
@@ -181,10 +181,10 @@ class Suggestion:
 def suggest(
     wanted: WantedMarks, sample: PageSample, software: OtherSoftware | None = None, own: str = ""
 ) -> tuple[Suggestion, ...]:
-    """Return at most eight expressions for what is wanted; none where nothing is marked as right.
+    """Return at most eight expressions for what is wanted; none if nothing is marked as right.
 
-    Those come first that are likely to stay, and right on the pages of the sample. ``software`` are saved pages, by
-    which signs are judged, those in the folder ``own`` left out.
+    Those come first that are likely to last, and right on the pages of the sample. ``software`` are saved pages by
+    which signs are judged, without those in the folder ``own``.
     """
     if not wanted.right:
         return ()
@@ -207,9 +207,9 @@ def suggest(
 
 
 def _worth_showing(ranked: Sequence[Suggestion]) -> Sequence[Suggestion]:
-    """Return the suggestions without those that say the same as one before, and few of those that are mostly wrong.
+    """Return the suggestions without repetitions, and with few of those that are mostly wrong.
 
-    What was read before may be wrong itself, so that some of these are shown beside the others.
+    Some of these are kept, since what was read before may itself be wrong.
     """
     told: dict[object, Suggestion] = {}
     for each in ranked:
@@ -222,7 +222,7 @@ def _worth_showing(ranked: Sequence[Suggestion]) -> Sequence[Suggestion]:
 
 
 def _same(suggestion: Suggestion) -> object:
-    """Return what suggestions share that differ in nothing but the tags that they name."""
+    """Return a key that suggestions share if they differ only in tags."""
     expression = suggestion.expression
     names = _TAG.sub(r"\1", expression.css) or expression.xpath
     found = tuple((page.record, page.found) for page in suggestion.pages)
@@ -230,7 +230,7 @@ def _same(suggestion: Suggestion) -> object:
 
 
 def looked_at(wanted: WantedMarks, sample: PageSample, own: frozenset[int]) -> Iterator[SampledPage]:
-    """Yield the pages that rules are judged by: the marked ones, others of their sort, and some of each other sort."""
+    """Yield the pages by which rules are judged: marked ones, others of their groups, and some of each other group."""
     marked = {page.captured.record: page for page in wanted.pages}
     yield from marked.values()
     groups = [group.drawn for number, group in enumerate(sample.groups) if number in own]
@@ -265,7 +265,7 @@ def _judged(
 
 
 def _rank(suggestion: Suggestion, own: Sequence[str]) -> tuple[float, int, str]:
-    """Return the place of a suggestion: its cost, and what it does on the pages that were looked at."""
+    """Return the sort key of a suggestion: its cost, with what it does on the pages by which it was judged."""
     judged = len(suggestion.disagrees) + suggestion.agrees
     wrong = len(suggestion.disagrees) / judged if judged else 0.0
     found = {verdict.record for verdict in suggestion.pages}

@@ -1,4 +1,4 @@
-"""The groups of alike addresses of a host, to choose levels of: what their pages hold, and where they lead."""
+"""The groups of similar URLs of a host, from which levels are chosen: what their pages hold, and where they lead."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,20 +12,22 @@ from aahcrawler.editor.rules.page_sample import CapturedPage, PageSample, Sample
 from aahcrawler.page.titles import head_title
 
 EXAMPLES: Final = 3
-"""Pages of a group that are looked at for titles and links."""
+"""The number of pages of a group whose titles and links are examined."""
 MAX_GROUPS: Final = 60
-"""Groups of which pages are looked at, the largest."""
+"""The most groups whose pages are examined, the largest ones."""
 MIN_ENTRIES: Final = 3
-"""Links to pages of content from which on a page is a list of them, if other pages of the site do not have them."""
+"""The fewest links to content pages that make a page a list of them, not counting links that most pages of the site
+have.
+"""
 MIN_LISTS: Final = 2
-"""The same of links to lists."""
+"""The same for links to lists."""
 _TITLE: Final = 120
 MIN_FRAMED: Final = 3
-"""Groups from which on it can be told what is the frame of the site."""
+"""The fewest groups from which the site's frame, the links that most pages have, is derived."""
 
 
 class Suggested(StrEnum):
-    """What a group of pages is probably for."""
+    """The probable purpose of a group of pages."""
 
     CONTENT = "content"
     LIST = "list"
@@ -34,7 +36,7 @@ class Suggested(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExamplePage:
-    """A page of a group; ``title`` is empty where it has none. ``found`` says what was read on it: ``3 posts``."""
+    """A page of a group; ``title`` is empty if it has none. ``found`` says what was read on it: ``3 posts``."""
 
     record: str
     url: str
@@ -44,10 +46,10 @@ class ExamplePage:
 
 @dataclass(frozen=True, slots=True)
 class SiteGroup:
-    """A group of alike addresses. ``number`` is its place in the sample.
+    """A group of similar URLs. ``number`` is its number in the sample.
 
-    ``captured`` counts its pages. ``found`` counts the objects read on the pages of the sample by their types, ``read``
-    the pages that this is of. ``reason`` says in words why the role is suggested.
+    ``captured`` is the number of its pages. ``found`` counts the objects on its pages in the sample by type, ``read``
+    the pages that were read for it. ``reason`` says in words why the role is suggested.
     """
 
     number: int
@@ -61,7 +63,7 @@ class SiteGroup:
 
 
 def site_groups(sample: PageSample) -> tuple[SiteGroup, ...]:
-    """Return the groups of a sample, in its order; of those beyond the 60 largest no page is looked at."""
+    """Return the groups of a sample, in its order; pages are only examined in the 60 largest groups."""
     groups = [_Group(number, group, sample) for number, group in enumerate(sample.groups)]
     for group in groups[:MAX_GROUPS]:
         group.look()
@@ -75,7 +77,7 @@ def site_groups(sample: PageSample) -> tuple[SiteGroup, ...]:
 
 
 class _Group:
-    """One group while it is looked at."""
+    """One group and what was found on its pages."""
 
     def __init__(self, number: int, group: SampleGroup, sample: PageSample) -> None:
         self.number = number
@@ -87,7 +89,7 @@ class _Group:
         self._sample = sample
 
     def look(self) -> None:
-        """Look at some pages of the group."""
+        """Examine some pages of the group."""
         drawn = self.group.drawn
         step = max(1, len(drawn) // EXAMPLES)
         for captured in drawn[::step][:EXAMPLES]:
@@ -105,7 +107,7 @@ class _Group:
 
     @cached_property
     def holds_content(self) -> bool:
-        """Whether objects were read on most of the pages, or the crawl took these for pages of content."""
+        """Whether most of the pages have objects, or the crawl recognised them as content pages."""
         roles = Counter(page.role for page in self.group.drawn if page.role)
         if roles:
             return roles.most_common(1)[0][0] == "terminal"
@@ -113,7 +115,7 @@ class _Group:
 
     @cached_property
     def level(self) -> str:
-        """The level, and its application, that the crawl took most pages for; empty where it knew none."""
+        """The application and level that the crawl recognised most pages as; empty if it recognised none."""
         named = Counter((page.level, page.application) for page in self.group.drawn if page.level)
         if not named:
             return ""
@@ -122,23 +124,23 @@ class _Group:
 
 
 class _Places:
-    """Tells the group of any URL of the site."""
+    """Finds the group of any URL of the site."""
 
     def __init__(self, groups: Sequence[_Group]) -> None:
         self._known = {url: group.number for group in groups for url in group.group.addresses.urls}
 
     def counts(self, urls: Iterable[str]) -> Counter[int]:
-        """Count the URLs by the groups that they are of."""
+        """Count the URLs in each group."""
         return Counter(number for url in urls if (number := self._known.get(url)) is not None)
 
 
 def links_of(page: SampledPage) -> Counter[str]:
-    """Return the URLs that a page links to, and how often."""
+    """Return the URLs that a page links to, with the number of links to each."""
     return Counter(url for _, url in page_links(page.page) if url)
 
 
 def _shared(groups: Sequence[_Group]) -> Counter[str]:
-    """Return the URLs that most pages of most groups link to, and how often: they are the frame of the site."""
+    """Return the URLs that most pages of most groups link to, with the usual numbers of links: the site's frame."""
     looked_at = [group for group in groups if group.links]
     if len(looked_at) < MIN_FRAMED:
         return Counter()
@@ -147,7 +149,7 @@ def _shared(groups: Sequence[_Group]) -> Counter[str]:
 
 
 def _usual(counts: Sequence[Counter[str]]) -> Counter[str]:
-    """Return how often more than half of some counts have each URL at least, those that most do not have left out."""
+    """Return for each URL the number of links that more than half of the pages have at least; others are left out."""
     every = {url for count in counts for url in count}
     middle = (len(counts) - 1) // 2
     usual = {url: sorted(count[url] for count in counts)[middle] for url in every}
@@ -157,9 +159,9 @@ def _usual(counts: Sequence[Counter[str]]) -> Counter[str]:
 def _leads(
     group: _Group, targets: frozenset[int], shared: Counter[str], places: _Places, least: int = MIN_ENTRIES
 ) -> Counter[int]:
-    """Count the links of a group's pages to groups of some, by group: those of the page that has most.
+    """Count the links of a group's pages to ``targets``, by group; of its pages, the one with the most counts.
 
-    Empty where no page has more than a few. Links to pages of its own group do not count.
+    Empty if no page has at least ``least``. Links to the group itself and to the site's frame do not count.
     """
     best: Counter[int] = Counter()
     for links in group.links:

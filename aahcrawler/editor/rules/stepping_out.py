@@ -1,4 +1,4 @@
-"""The elements that somebody means: those that show a text, and those around one that was clicked on."""
+"""Finds the element that a person means: by a text that it shows, or from an element that was clicked on outwards."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,23 +15,23 @@ from aahcrawler.wrapper_induction.element_features import is_name
 
 MAX_FOUND = 50
 MAX_READ = 6_000_000
-"""Characters of text that one search reads; markup that is nested deeply holds the same text many times."""
+"""The most characters that one search reads; in deeply nested markup, the same text is read many times."""
 MIN_CHAIN = 2
 MAX_AROUND = 12
 MAX_COMPARED = 60
-"""Elements within one that are looked at to tell whether two are built alike."""
+"""The most elements within an element that are compared to tell whether two are built alike."""
 _ALIKE = 0.5
 _WHOLE = 0.9
-"""The share of a text that an element must hold to hold the whole."""
+"""An element holds the whole of a text if it holds this share of it."""
 _SHOWN = 80
 _TELLING = frozenset({"a", "time", "h1", "h2", "h3", "h4", "h5", "h6"})
 _PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol", "li", "br", "em", "strong", "i", "b", "code", "span"})
 
 
 def elements_with(tree: HtmlElement, text: str, most: int = MAX_FOUND) -> tuple[HtmlElement, ...]:
-    """Return the innermost elements whose text holds a text, those with the least text first.
+    """Return the innermost elements that contain a text, those with the least text first.
 
-    Case and white space do not matter. A text of a single character finds nothing.
+    Case and white space do not matter. Nothing is found for a single character.
     """
     wanted = fold(text).casefold()
     if len(wanted) < MIN_CHAIN:
@@ -59,9 +59,9 @@ def elements_with(tree: HtmlElement, text: str, most: int = MAX_FOUND) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """An element or one around it. ``words`` name it, ``text`` is how its text begins.
+    """An element, or one around it. ``words`` name it, ``text`` is the beginning of its text.
 
-    ``alike`` counts the elements beside it that are like it, ``objects`` the objects read before that it holds.
+    ``alike`` is the number of its siblings that are like it, ``objects`` the number of recorded objects in it.
     """
 
     element: HtmlElement
@@ -72,7 +72,7 @@ class Around:
 
 
 def around(page: SampledPage, element: HtmlElement) -> tuple[Around, ...]:
-    """Return an element and those around it, up to the body of the page, the innermost first; at most 12."""
+    """Return an element and its ancestors up to the body of the page, the innermost first; at most 12."""
     line = islice(_line(element), MAX_AROUND)
     return tuple(Around(each, named(each), _beginning(each), alike_beside(each), _held(page, each)) for each in line)
 
@@ -80,10 +80,10 @@ def around(page: SampledPage, element: HtmlElement) -> tuple[Around, ...]:
 def meant(
     page: SampledPage, element: HtmlElement, role: Role, field: str = "", items: Sequence[HtmlElement] = ()
 ) -> HtmlElement:
-    """Return which element is probably meant by a click: itself, or one around it.
+    """Return the element that a click probably means: the element itself or one around it.
 
-    For an object that is all of it, for a link the link, for a body what holds the whole of it, and for a name or a
-    date the element that links or tells it as well. ``items`` are the elements of the objects.
+    For an object it is the whole of it, for a link the link, for a body the element with the whole text, and for a name
+    or a date the outer element that links or gives it as well. ``items`` are the elements of the objects.
     """
     if role is Role.LINKS:
         return next((each for each in _line(element) if each.tag in ("a", "area")), _only_link(element))
@@ -97,14 +97,14 @@ def meant(
 
 
 def named(element: HtmlElement) -> str:
-    """Return an element as people may know it: its tag, with the names that a template gives it."""
+    """Return an element as people may know it: its tag, with its id and classes from the template."""
     words = [word for word in (element.get("class") or "").split()[:8] if is_name(word)][:3]
     identity = element.get("id") or ""
     return str(element.tag) + (f"#{identity}" if is_name(identity) else "") + "".join(f".{word}" for word in words)
 
 
 def _line(element: HtmlElement) -> Iterator[HtmlElement]:
-    """Yield an element and those around it, up to the body of the page."""
+    """Yield an element and its ancestors up to the body of the page."""
     current: HtmlElement | None = element
     while current is not None and current.tag not in ("body", "html"):
         yield current
@@ -117,9 +117,9 @@ def _only_link(element: HtmlElement) -> HtmlElement:
 
 
 def _object(page: SampledPage, element: HtmlElement) -> HtmlElement:
-    """Return the element around one that holds one object alone, by those read before or by its likes.
+    """Return the ancestor of an element that contains exactly one object, by recorded objects or by similar siblings.
 
-    Of several, it is the one that is named as elements around most of the others are, and the outermost of these.
+    Of several such elements, the outermost is returned that has the same names as those around most other objects.
     """
     line = list(_line(element))
     holding = [each for each in line if _held(page, each) == 1]
@@ -134,7 +134,7 @@ def _object(page: SampledPage, element: HtmlElement) -> HtmlElement:
 
 
 def _article(line: Sequence[HtmlElement]) -> HtmlElement:
-    """Return the element of a line that is the one thing its page is about: it has a heading, or says so."""
+    """Return the element of a line of ancestors that is the page's subject: it has a heading, or is marked as such."""
     told = (each for each in line if each.tag in ("article", "main") or each.get("itemtype"))
     headed = (each for each in line if next(each.iter("h1", "h2"), None) is not None)
     blocks = (each for each in line if each.tag not in _PARAGRAPHS)
@@ -151,7 +151,7 @@ def _held(page: SampledPage, element: HtmlElement) -> int:
 
 
 def _are_repeated(element: HtmlElement) -> bool:
-    """Return whether an element has others beside it that are built alike."""
+    """Return whether an element has siblings that are built alike."""
     parent = element.getparent()
     if parent is None or not alike_beside(element):
         return False
@@ -170,7 +170,7 @@ def _is_alike(one: frozenset[tuple[str, str]], other: frozenset[tuple[str, str]]
 
 
 def _body(page: SampledPage, line: Sequence[HtmlElement], within: HtmlElement | None) -> HtmlElement:
-    """Return the innermost element of a line that holds a whole text: what was read before, or all paragraphs."""
+    """Return the innermost element of a line that contains the whole text: the recorded one, or all paragraphs."""
     around_it = within if within is not None else line[-1]
     known = [
         each
@@ -187,7 +187,7 @@ def _body(page: SampledPage, line: Sequence[HtmlElement], within: HtmlElement | 
 
 
 def _value(line: Sequence[HtmlElement]) -> HtmlElement:
-    """Return the element that links or tells the same text as the innermost one: a link, a time or a heading."""
+    """Return the outer element with the same text as the innermost one that is a link, a time or a heading."""
     text = fold(plain_text(line[0]))
     same = [each for each in line if fold(plain_text(each)) == text] if text else []
     return next((each for each in same if each.tag in _TELLING), line[0])

@@ -21,39 +21,36 @@ from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
 MAX_SAVED = 2_000
-"""Saved pages that are looked at."""
+"""The most saved pages that are examined."""
 _SHORT = 60
 
 
 @dataclass(frozen=True)
 class OtherPage:
-    """A saved page by its name, such as ``phpbb/thread``."""
+    """A saved page with its name, such as ``phpbb/thread``."""
 
     name: str
     page: Page
 
     @cached_property
     def literals(self) -> SourceLiterals:
-        """What tells which expressions cannot find anything on it."""
+        """An index of its texts, by which expressions that cannot match are skipped."""
         return literals_of(self.page)
 
 
 class OtherSoftware:
-    """The saved pages of the knowledge base's applications; read when they are first asked for, and kept.
-
-    Several threads may use it at once.
-    """
+    """The saved pages of the knowledge base's applications, read on demand and then kept. Thread-safe."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        """Take the folders of saved pages, each with a folder for each application."""
+        """Take the folders of saved pages, in which each application has a folder."""
         self._folders = tuple(folders)
         self._pages: tuple[OtherPage, ...] | None = None
         self._lock = Lock()
 
     def showing(self, selector: Selector, but: str = "") -> Iterator[str]:
-        """Yield the names of the saved pages on which an expression finds anything, those of one application left out.
+        """Yield the names of the saved pages on which an expression finds something.
 
-        ``but`` is the name of that application's folder.
+        The pages in the application folder ``but`` are left out.
         """
         for other in self._read():
             if other.name.partition("/")[0] == but:
@@ -87,9 +84,10 @@ def _shows(selector: Selector, page: Page) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageVerdict:
-    """What an expression does on a page.
+    """How an expression does on a page.
 
-    ``found`` counts what it finds. ``agrees`` is None where nobody knows what is there; ``said`` says what differs.
+    ``found`` is the number of its results. ``agrees`` is None if it is unknown what is there; ``said`` says what
+    differs.
     """
 
     record: str
@@ -101,7 +99,7 @@ class PageVerdict:
 
 @dataclass
 class Judging:
-    """Judges expressions for one purpose. What it learns of a page is kept for the next expression."""
+    """Judges expressions for one rule. What is found out about a page is kept for the next expression."""
 
     wanted: WantedMarks
     sample: PageSample
@@ -109,12 +107,12 @@ class Judging:
 
     @cached_property
     def own_groups(self) -> frozenset[int]:
-        """The groups of addresses of the marked pages."""
+        """The groups of the marked pages' URLs."""
         numbers = (self.sample.group_of(mark.page.captured.record) for mark in self.wanted.right)
         return frozenset(number for number in numbers if number is not None)
 
     def verdict(self, candidate: Candidate, page: SampledPage) -> PageVerdict:
-        """Return what an expression does on a page."""
+        """Return how an expression does on a page."""
         judge: Mapping[Role, Callable[[Candidate, SampledPage], PageVerdict]] = {
             Role.ITEM: self._of_item,
             Role.FIELD: self._of_field,
@@ -151,7 +149,7 @@ class Judging:
 
     @cached_property
     def _targets(self) -> frozenset[int | None]:
-        """The groups of addresses that the marked links lead to; None among them where one is of no known group."""
+        """The groups of the URLs that marked links lead to; None is among them for a URL of no known group."""
         found = set()
         for mark in self.wanted.right:
             found.add(self._group_of(self._addresses(mark.page).get(mark.element, "")))
@@ -168,7 +166,7 @@ class Judging:
         return {}
 
     def _group_of(self, url: str) -> int | None:
-        """Return the group of addresses that a URL is of, by its shape where it is not known."""
+        """Return the group of a URL, by its shape if the URL itself is unknown."""
         if url not in self._groups:
             self._groups[url] = self._shaped(url) if url else None
         return self._groups[url]
@@ -203,10 +201,10 @@ class Judging:
         return _told(page, len(found), not difference, difference)
 
     def _types(self, candidate: Candidate) -> frozenset[str]:
-        """Return the types of the objects that an expression finds on the marked pages; empty where that is not known.
+        """Return the types of the objects that an expression finds on the marked pages; empty if unknown.
 
-        A single element, such as that of an article, may hold other objects, such as all comments on it. As many
-        elements as there are objects are all of them, wherever these are on the page.
+        A single element, such as that of an article, may contain other objects, such as all comments. If there are as
+        many elements as objects, they are these objects, wherever these were found on the page.
         """
         held: Counter[str] = Counter()
         for page, elements in zip(self.wanted.pages, candidate.found, strict=True):
@@ -233,7 +231,7 @@ class Judging:
         return _told(page, found, False, f"reads {now} where “{short(first.before)}” was read before{more}")
 
     def values(self, candidate: Candidate, page: SampledPage) -> tuple[ValueRead, ...]:
-        """Return what an expression reads as the field of each object of a page, and whether that is what was read."""
+        """Return what an expression reads as the field of each object of a page, beside the recorded value."""
         items = self._items(page) if self.wanted.items else (page.tree,)
         wanted = self.wanted.reading(candidate.selector, page=candidate.page)
         read_in = page.tree if candidate.page or not items else items[0]
@@ -251,7 +249,7 @@ class Judging:
         return {}
 
     def _objects(self, page: SampledPage, items: Sequence[HtmlElement]) -> Mapping[int, ReadObject]:
-        """Return the object that each item is, by their numbers, where that is known."""
+        """Return the object that each item is, if known, by the items' numbers."""
         record = page.captured.record
         if record not in self._known_objects:
             self._known_objects[record] = objects_of(page, items)
@@ -263,7 +261,7 @@ class Judging:
 
 
 def _difference(page: SampledPage, found: Sequence[HtmlElement], objects: Sequence[ReadObject]) -> str:
-    """Say how the elements found differ from the objects that were read; empty where they do not."""
+    """Return in words how the elements differ from the recorded objects; empty if they do not."""
     if len(found) != len(objects):
         return f"finds {len(found) or 'nothing'} where {len(objects) or 'nothing'} was read before"
     pairing = paired(page, found, objects)

@@ -1,4 +1,4 @@
-"""The values that a field reads on many pages at once, beside what was read there before, and what field they are."""
+"""The values that a field reads on many pages, beside those recorded before; and which field an element shows."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ from knowledge_base.selectors import Selector
 
 MAX_PAGES = 20
 MAX_OBJECTS = 30
-"""Objects of one page whose values are read."""
+"""The most objects of one page whose values are read."""
 MAX_TEXT = 400_000
-"""Characters that are read on one page."""
+"""The most characters that are read on one page."""
 MAX_VALUE_LENGTH = 2_000
 MAX_DATE_LENGTH = 60
 MAX_NAME_LENGTH = 40
 MAX_TITLE_LENGTH = 200
 MIN_TITLE = 3
 MAX_LINE_LENGTH = 120
-"""Characters of a line about an object in which a date may stand."""
+"""The most characters of a line about an object in which a date is searched for."""
 MIN_BODY = 80
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _PARAGRAPHS = frozenset({"p", "blockquote", "pre", "ul", "ol"})
@@ -45,15 +45,15 @@ _NAMES = {
     "title": re.compile(r"title|subject|headline|heading", re.IGNORECASE),
     "body": re.compile(r"body|content|\btext\b|message|\bprose\b|-copy\b", re.IGNORECASE),
 }
-"""What the names of elements are called that show a field, in any part of a name."""
+"""For each field, words in names of elements that show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The objects that elements are, or hold.
+    """Which objects lie in which elements.
 
-    ``of_item`` has for each element, by its number, the objects that are within it and in no element nearer to them;
-    or else the one object that it is a part of. ``lost`` are objects that can be found on the page, but in no element.
+    ``of_item`` has, for the number of each element, the objects that lie in it and in no nearer element; or else the
+    one object that it is a part of. ``lost`` are objects that were found on the page, but lie in no element.
     """
 
     of_item: Mapping[int, tuple[ReadObject, ...]]
@@ -61,13 +61,13 @@ class Pairing:
 
     @property
     def is_one_to_one(self) -> bool:
-        """Whether no element holds several objects, and no object lies in several elements."""
+        """Whether no element contains several objects, and no object lies in several elements."""
         paired = [each.number for found in self.of_item.values() for each in found]
         return all(len(found) < 2 for found in self.of_item.values()) and len(set(paired)) == len(paired)
 
 
 def paired(page: SampledPage, items: Sequence[HtmlElement], objects: Sequence[ReadObject]) -> Pairing:
-    """Pair elements of a page with some of its objects, those that can be found on it."""
+    """Pair elements of a page with those of the given objects that are found on it."""
     numbers = {item: number for number, item in enumerate(items)}
     found: dict[int, list[ReadObject]] = {}
     left: dict[HtmlElement, ReadObject] = {}
@@ -91,10 +91,10 @@ def paired(page: SampledPage, items: Sequence[HtmlElement], objects: Sequence[Re
 
 @dataclass(frozen=True, slots=True)
 class ValueRead:
-    """A value of the object of a number, counted from 0 in the order of the page.
+    """The value that was read for an object, whose ``number`` counts from 0 in the order of the page.
 
-    ``raw`` is the text as it stands on the page, ``value`` what it is read as, ``before`` what had been read of this
-    object; each is empty where there is none. ``agrees`` is None where nothing had been read before.
+    ``raw`` is the text on the page, ``value`` what it is read as, ``before`` what was recorded of this object; each may
+    be empty. ``agrees`` is None if nothing was recorded.
     """
 
     number: int
@@ -107,7 +107,7 @@ class ValueRead:
 
 @dataclass(frozen=True, slots=True)
 class PageValues:
-    """The values of a field on a page, one for each object. ``all_objects`` counts those beyond the first 30 too."""
+    """The values of a field on a page, one for each of the first 30 objects. ``all_objects`` counts all of them."""
 
     record: str
     url: str
@@ -118,10 +118,10 @@ class PageValues:
 def field_values(
     sample: PageSample, items: tuple[Selector, ...], wanted: Field, groups: Iterable[int] = (), most: int = MAX_PAGES
 ) -> tuple[PageValues, ...]:
-    """Return what a field reads on at most so many pages of the sample that have objects, those of ``groups`` alone.
+    """Return what a field reads on at most ``most`` pages of the sample that have objects.
 
-    ``items`` are the expressions for the objects: the first that finds anything on a page wins. Without groups all
-    pages are looked at.
+    ``items`` are the expressions for the objects: the first that finds anything on a page counts. With ``groups``, only
+    pages of these groups are read.
     """
     numbers = frozenset(groups)
     drawn = [group.drawn for number, group in enumerate(sample.groups) if not numbers or number in numbers]
@@ -143,8 +143,8 @@ def values_on(
 ) -> tuple[ValueRead, ...]:
     """Return what a field reads in each of the elements of a page's objects, at most 30.
 
-    ``objects`` are the objects that are known, by the numbers of these elements. A field that only the first object
-    has is read there alone, and so is one of the page as a whole.
+    ``objects`` are the known objects, by the numbers of their elements. A field that only the first object has, or that
+    belongs to the page, is read for the first object alone.
     """
     reader = FieldReader(page_location(page.page), MAX_TEXT)
     alternatives = [replace(wanted, selectors=(selector,)) for selector in wanted.selectors]
@@ -170,7 +170,7 @@ def values_on(
 
 
 def objects_of(page: SampledPage, items: Sequence[HtmlElement]) -> Mapping[int, ReadObject]:
-    """Return the object that each of some elements is, by their numbers, where that is known."""
+    """Return the object that each of some elements is, if known, by the elements' numbers."""
     pairing = paired(page, items, page.reading.objects)
     of_item = {number: objects[0] for number, objects in pairing.of_item.items() if len(objects) == 1}
     if not of_item and len(page.reading.objects) == len(items) == 1:
@@ -179,7 +179,7 @@ def objects_of(page: SampledPage, items: Sequence[HtmlElement]) -> Mapping[int, 
 
 
 def agreement(field: str, value: str, before: str) -> bool | None:
-    """Return whether a value means the same as the one read before; None where there was none.
+    """Return whether a value means the same as the recorded one; None if none was recorded.
 
     >>> agreement("date", "2024-02-03T12:05:00+00:00", "2024-02-03T12:05:00Z"), agreement("author", "Ada", "Bo")
     (True, False)
@@ -211,16 +211,16 @@ def _raw(element: HtmlElement | None, attribute: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FieldGuess:
-    """A field that an element may show, and why."""
+    """A field that an element may show, and the reason."""
 
     field: str
     said: str
 
 
 def field_guesses(page: SampledPage, element: HtmlElement, known: ReadObject | None = None) -> tuple[FieldGuess, ...]:
-    """Return the fields that an element may show, the likeliest first; none where nothing speaks for any.
+    """Return the fields that an element may show, the most probable first; none if there is no evidence for any.
 
-    ``known`` is the object that the element belongs to, as it was read before.
+    ``known`` is the recorded object that the element belongs to.
     """
     found: dict[str, FieldGuess] = {}
     for guess in (*_known(page, element, known), *_shown(page, element)):
@@ -229,7 +229,7 @@ def field_guesses(page: SampledPage, element: HtmlElement, known: ReadObject | N
 
 
 def _known(page: SampledPage, element: HtmlElement, known: ReadObject | None) -> Iterator[FieldGuess]:
-    """Yield the field of which the value was read before that the element shows now."""
+    """Yield the field whose recorded value the element shows."""
     if known is None:
         return
     text = fold(plain_text(element))
@@ -267,7 +267,7 @@ def _shown(page: SampledPage, element: HtmlElement) -> Iterator[FieldGuess]:
 
 
 def _fits(field: str, element: HtmlElement, text: str) -> bool:
-    """Return whether a text can be a field that its element is named after."""
+    """Return whether a text can be the value of a field that its element is named after."""
     match field:
         case "author":
             return len(text) <= MAX_NAME_LENGTH
@@ -279,7 +279,7 @@ def _fits(field: str, element: HtmlElement, text: str) -> bool:
 
 
 def _named(element: HtmlElement) -> Iterator[str]:
-    """Yield the fields that the names of an element speak of, as its last words do first."""
+    """Yield the fields that an element's names mention, those at the end of a name first."""
     told = " ".join(str(name) for name in element.attrib if str(name).startswith("data-"))
     words = f"{told} {element.get('class') or ''} {element.get('id') or ''} {element.get('itemprop') or ''}"[:300]
     ends = {field: max((each.end() for each in told.finditer(words)), default=0) for field, told in _NAMES.items()}
@@ -297,7 +297,7 @@ def _leads_to_profile(element: HtmlElement) -> bool:
 
 
 def _date(page: SampledPage, element: HtmlElement, text: str) -> str:
-    """Return the date that an element shows, ISO 8601, empty where it shows none."""
+    """Return the date that an element shows in ISO 8601, empty if it shows none."""
     for value in (element.get("datetime") or "", text):
         if 4 <= len(value) <= MAX_DATE_LENGTH and any(map(str.isdigit, value)):
             date = as_date(value, DateFormat(), page.page)

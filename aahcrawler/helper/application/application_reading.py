@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 
-from lxml.etree import _Element as Element
 from lxml.html import HtmlElement
 
 from aahcrawler.helper.adaptation_protocol import Adapter, Followed, Question
@@ -33,7 +32,6 @@ from aahcrawler.induction import datelines
 from aahcrawler.induction.article_text import AGREED, MIN_AGREED, MISSED
 from aahcrawler.induction.generic_objects import GenericReading, read_objects
 from aahcrawler.induction.prepared_page import PreparedPage
-from aahcrawler.induction.record_sets import Region
 from aahcrawler.induction.text_lines import RUNNING, letters, merged, share_of, shares_by_line
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page, claims, generic, requisites
@@ -50,15 +48,16 @@ FIRST_PAGES = 5
 """Pages of a level on a site that are all compared with generic reading."""
 
 EVERY = 16
-"""Of further pages one in so many is, as long as the actions of the level miss nothing.
+"""After ``FIRST_PAGES``, one page in so many is compared, as long as the actions of the level miss nothing.
 
-That is the case once they missed nothing on as many in a row as `FIRST_PAGES`, and as many again for each page on which
-they did: a new theme has them repaired within some pages, while what they miss now and then has to be looked for.
+Otherwise every page is: until they missed nothing on as many pages in a row as ``FIRST_PAGES``, and as many again for
+each page on which they missed something. So a new theme is noticed within some pages, while what actions miss now and
+then has to be looked for.
 """
 
 MAX_LEVELS = 10_000
 LISTING = frozenset({"wiki"})
-"""Kinds of applications whose texts end with lists of links that belong to them."""
+"""Kinds of applications whose texts end with lists of links that belong to the text."""
 
 FIELDS = ("title", "author", "date")
 WHOLES = frozenset({"article", "chapter", "page", "post"})
@@ -68,12 +67,12 @@ CUT = "cut at its ends by generic reading"
 
 @dataclass(slots=True)
 class _Record:
-    """The pages of a site's level, and the comparisons with generic reading in which that found more."""
+    """How many pages of a site's level were read, and on how many generic reading found more than the actions."""
 
     pages: int = 0
     completed: int = 0
     quiet: int = 0
-    """The last comparisons in a row in which it did not."""
+    """The number of comparisons in a row, up to the last one, in which generic reading found nothing more."""
 
 
 class Completion:
@@ -203,12 +202,10 @@ def _of_reading(generic: WebObject, reading: GenericReading) -> Extracted:
     region = reading.bodies.get(generic.iri)
     if region is None or region.text is not None:
         return Extracted(generic, ())
-    elements, without = (tuple(each for each in part if isinstance(each, HtmlElement)) for part in _parts(region))
+    elements, without = (
+        tuple(each for each in part if isinstance(each, HtmlElement)) for part in (region.elements, region.without)
+    )
     return Extracted(generic, elements, without)
-
-
-def _parts(region: Region) -> tuple[Sequence[Element], Sequence[Element]]:
-    return region.elements, region.without
 
 
 _SILENT = frozenset({Failure.NOTHING_FOUND, Failure.STOPPED_WORKING})
@@ -221,7 +218,7 @@ LITTLE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """The adapter for actions that fail on a page, and a former crawl's metadata of its URL."""
+    """The adapter for actions that fail on a page, and the metadata of the page's URL from a former crawl."""
 
     adapter: Adapter
     former: Metadata | None = None
@@ -229,9 +226,10 @@ class Adaptation:
 
 @dataclass
 class ApplicationReading:
-    """The reading of one page of a known application. Without ``place``, it is of none of the application's levels.
+    """The reading of one page of a known application.
 
-    After the reading, ``is_empty_list`` is True if the page is a list without any entry that actions know.
+    ``place`` is None if the page is of none of the application's levels. After the reading, ``is_empty_list`` is True
+    if the page is a list in which the actions find no entry.
     """
 
     page: Page
@@ -411,7 +409,7 @@ class ApplicationReading:
             self.attempts.fail(level, "needs-browser", Failure.NEEDS_BROWSER, detail)
 
     def _read(self, place: Place, extracted: tuple[Extracted, ...], chosen: tuple[ChosenLink, ...]) -> Document:
-        """Split the page into parts; it leads nowhere that is itself."""
+        """Split the page into parts; links to the page itself are left out."""
         found = Splitting(self.links, self.application, place, self.contexts).split(extracted, chosen)
         self.is_empty_list = found.is_empty_list
         here = self._navigation(place).here.url
@@ -420,7 +418,7 @@ class ApplicationReading:
         return replace(self._document(found.parts, outlinks, extracted), rest=rest)
 
     def _missed(self, place: Place, extracted: Sequence[Extracted], parts: Sequence[DocumentPart]) -> str:
-        """Return the main content of a page of which the actions found little; posts of threads may well be short."""
+        """Return main content that the actions missed; "" on lists, and on threads, whose posts may be short."""
         if (
             place.level.role == "intermediate"
             or not self.page.is_html
@@ -464,9 +462,6 @@ class ApplicationReading:
         written = (body for item in extracted for body in item.body if body.tag == "body")
         return requisites.of_elements(written, self.page.base_url)
 
-    def _needed(self, extracted: tuple[Extracted, ...]) -> tuple[str, ...]:
-        return embedded(self.links, self.application, self._requisites(extracted))
-
     def _containers(self, chosen: tuple[ChosenLink, ...]) -> tuple[Container, ...]:
         if self._thread is None or self.place is None:
             return ()
@@ -483,7 +478,11 @@ class ApplicationReading:
             Match(self.application, level, variant),
             document,
             tuple(item.object for item in extracted),
-            self.page.attempt("requisites", lambda: self._needed(extracted), tuple[str, ...]),
+            self.page.attempt(
+                "requisites",
+                lambda: embedded(self.links, self.application, self._requisites(extracted)),
+                tuple[str, ...],
+            ),
             self.links.refused,
             tuple(self.attempts.failures),
             self.page.attempt("containers", lambda: self._containers(chosen), tuple[Container, ...]),
@@ -567,11 +566,11 @@ def _shown_title(place: Place, runner: Runner) -> str:
 SOURCE = "what the page shows and declares"
 
 MAX_APART = timedelta(days=2)
-"""The most by which two times of one day may differ, given in any zone and to the day."""
+"""The most by which two dates of one moment may differ if both are in any zone and without a time of day."""
 
 
 def corrected(page: Page, extracted: Sequence[Extracted]) -> tuple[Extracted, ...]:
-    """Return the objects of a page, with the page's title and date for its only whole object if they are better.
+    """Return the objects of a page; a page's only whole object gets the page's title and date if they are better.
 
     A value that an action found stays unless the page contradicts it.
     """
@@ -601,7 +600,7 @@ def _with_date(page: Page, whole: WebObject) -> WebObject:
 
 
 def _is_contradicted(page: Page, date: datetime) -> bool:
-    """Return whether a page declares other days of publication alone, or its URL has another one."""
+    """Return whether a page declares dates of publication, all on other days, or has another date in its URL."""
     declared = claims.publication_moments(page, claims.work_of(page)).certain
     addressed = claims.address_date(page)
     if declared:

@@ -1,8 +1,8 @@
-"""Read a page with a draft, whose guesses nobody has confirmed, no worse than without it.
+"""Read a page with a draft, whose guesses nobody has confirmed, no worse than without the draft.
 
 The page is read with the draft's actions and generically. The objects of the draft count unless generic reading finds
-more texts of people, or the same ones less cut. Links of both are followed: a draft adds and names links, and takes
-none away but those that it avoids.
+more texts of people, or less truncated ones. Links of both readings are followed: a draft adds and names links, and
+removes only those that it avoids.
 """
 
 from collections import Counter, defaultdict
@@ -23,18 +23,18 @@ from knowledge_base.model import Match
 from online_analysis.document import Outlink
 
 HELD: Final = 0.5
-"""The share of a text from which on another one has it."""
+"""One text contains another if it has this share of it."""
 
 MAX_HOLDERS: Final = 50
-"""Texts with one line, such as thanks, that are compared."""
+"""The most texts with the same line, such as a word of thanks, that are compared with one another."""
 
 MAX_SEARCHED: Final = 100_000_000
-"""Letters of a page that are searched: no page of people's making needs more."""
+"""The most letters of a page that are searched through; no page that people write needs more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An object and the one of the other reading that shares most with it: which shares of each are in the other."""
+    """An object and the object of the other reading that shares most lines with it, with the shared part of each."""
 
     own: WebObject
     other: WebObject
@@ -48,10 +48,10 @@ class Pair:
 
 
 class ReadTexts:
-    """The objects of a reading that have a text.
+    """The texts of a reading's objects.
 
-    ``lines`` are the lines of each text by their letters, ``sizes`` how many letters these are, ``holders`` the places
-    of the objects that have a line.
+    ``lines`` are the lines of each text by their letters, ``sizes`` the number of letters of each text, ``holders`` the
+    places of the objects that have a line.
     """
 
     def __init__(self, objects: Iterable[WebObject]) -> None:
@@ -71,7 +71,7 @@ class ReadTexts:
         return self.sizes[place]
 
     def pair(self, place: int, other: "ReadTexts") -> Pair | None:
-        """Return an object with the one of another reading that shares most lines with it; None if none shares any."""
+        """Return an object with the one of another reading that shares most lines with it; None if none does."""
         shared = self.shared(place, other)
         if not shared:
             return None
@@ -81,7 +81,7 @@ class ReadTexts:
         return Pair(self.objects[place], other.objects[best], part / size, part / other.size(best))
 
     def shared(self, place: int, other: "ReadTexts") -> Mapping[int, int]:
-        """Return how many letters of lines an object shares with each of another reading, by their places."""
+        """Return how many letters of lines an object shares with objects of another reading, by their places."""
         shared: Counter[int] = Counter()
         for line in self.lines[place]:
             for holder in other.holders.get(line, ())[:MAX_HOLDERS]:
@@ -89,7 +89,7 @@ class ReadTexts:
         return shared
 
     def is_within(self, place: int, whole: WebObject) -> bool:
-        """Return whether an object of this reading is another one of it, or has no line that this has not: a quote."""
+        """Return whether an object of this reading is ``whole``, or quotes it: all of its lines are in ``whole``."""
         return set(self.lines[place]) <= set(lines_of(body_of(whole)))
 
     def has(self, lines: Collection[str]) -> bool:
@@ -101,7 +101,7 @@ class ReadTexts:
         return sum(len(line) for line in lines if line in self.holders or self._holds(line))
 
     def _holds(self, line: str) -> bool:
-        """Search for a line within others; where that would take too long, it counts as not there."""
+        """Return whether a line is within another one; False where the search would take too long."""
         self._searched += len(self._whole)
         return self._searched <= MAX_SEARCHED and line in self._whole
 
@@ -112,21 +112,21 @@ def lines_of(text: str) -> tuple[str, ...]:
 
 
 WHOLE: Final = 0.8
-"""The share of a text from which on it is not cut."""
+"""A text is truncated if it has less than this share of the other reading's."""
 
 MUCH: Final = 40
-"""The letters that a text has to lack to count as cut: a line of running text."""
+"""A text is truncated only if it lacks at least this many letters: a line of running text."""
 
 _MISSING, _JOINED, _CUT, _SWOLLEN = "missing", "with others in it", "cut", "with more than their text"
 _NO_FAULT = ("", 0, 0)
 
 
 def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
-    """Return the better of what a draft and generic reading found on an HTML page, with what the other one adds.
+    """Return the better reading of an HTML page, the draft's or the generic one, with what the other one adds.
 
     ``found`` is the result of the draft's actions. Its links to lists count as links that no action chose, so that they
-    are given up where such pages lead to no content. Where generic reading counts although the draft knows the level of
-    the page, this is among the failed actions. A list that turns out to hold texts is of no level.
+    are given up where such pages lead to no content. If the generic reading is returned although the draft knows the
+    level of the page, the result has a failed action. A list that turns out to hold texts is of no level.
     """
     match = found.match
     level = match.level if match is not None else None
@@ -155,12 +155,12 @@ def better(page: Page, found: Assistance, generic: Assistance) -> Assistance:
 
 
 def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) -> str:
-    """Say what a draft's objects lack that generic reading has; empty where the draft's reading is as good.
+    """Return in words what a draft's objects lack that generic reading has; "" where the draft's reading is as good.
 
-    A text is missing that is in none of the draft's; if nobody signed it, it counts where it is the text of the page,
-    or the draft found no text. Texts are joined that one object of the draft holds, which is none of them. One is cut
-    that lacks a fifth of its letters, and swollen if a fifth of its letters is of its surroundings. All of that has to
-    be more than what generic reading lacks itself.
+    A text is missing if none of the draft's objects has it; an unsigned text counts only if it is the text of the page,
+    or the draft found no text. Texts are joined if one object of the draft, which is none of them, contains several. A
+    text is truncated if it lacks a fifth of its letters, and swollen if a fifth of its letters come from its
+    surroundings. All of that must exceed what generic reading lacks itself.
     """
     mine, other = ReadTexts(own), ReadTexts(generic)
     faults = [_fault(page, each, other.pair(place, mine), mine) for place, each in enumerate(other.objects)]
@@ -175,7 +175,10 @@ def lacking(page: Page, own: Sequence[WebObject], generic: Sequence[WebObject]) 
 
 
 def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -> tuple[str, int, int]:
-    """Return what is wrong with the draft's reading of an object that generic reading found, and how many letters."""
+    """Return what is wrong with the draft's reading of an object, and how many letters that concerns.
+
+    The object is ``generic``, as generic reading found it; ``pair`` is the draft's reading of it.
+    """
     lines = lines_of(body_of(generic))
     size = sum(map(len, lines))
     if pair is None or (pair.of_own < HELD and pair.of_other < HELD):
@@ -192,10 +195,11 @@ def _fault(page: Page, generic: WebObject, pair: Pair | None, mine: ReadTexts) -
 
 
 def _excess(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> tuple[str, int, int]:
-    """Return what an object of a draft has too much, how many letters that are, and how many that no text has.
+    """Return what is superfluous in an object of a draft, with the letters of it, and those that no other text has.
 
-    It may hold several texts of which it is none, or one with its surroundings: what no reading of texts has, and no
-    third reading, either. Of a post these are in short lines: running text may be of the post.
+    The object may contain several texts and be none of them, or one text with its surroundings: lines that neither
+    reading nor a third one has in a text. For a post, only short lines count as surroundings, as running text may be
+    the post's.
     """
     pair = mine.pair(place, other)
     if pair is None or (pair.is_same and pair.of_own >= WHOLE):
@@ -215,7 +219,7 @@ def _excess(page: Page, place: int, mine: ReadTexts, other: ReadTexts) -> tuple[
 
 
 def _held(place: int, mine: ReadTexts, other: ReadTexts) -> Iterator[int]:
-    """Yield the places of texts of somebody, found by generic reading, that an object of a draft holds as a whole."""
+    """Yield the places of signed texts that generic reading found and an object of a draft contains as a whole."""
     for each, part in mine.shared(place, other).items():
         is_of_somebody = _is_signed(other.objects[each]) or other.objects[each].type in WHOLES
         if is_of_somebody and part >= WHOLE * other.size(each):
@@ -225,9 +229,9 @@ def _held(place: int, mine: ReadTexts, other: ReadTexts) -> Iterator[int]:
 def completed(
     objects: Sequence[WebObject], others: Sequence[WebObject], sources: Mapping[str, str]
 ) -> tuple[WebObject, ...]:
-    """Return objects with the title, author and date that they lack, if another reading has them of the same text.
+    """Return objects with the title, author and date that they lack and that another reading has for the same text.
 
-    ``sources`` name where such a value was inferred from, by its field.
+    ``sources`` gives, by field, what such a value was inferred from.
     """
     mine, other = ReadTexts(objects), ReadTexts(others)
     added: dict[str, WebObject] = {}
@@ -256,7 +260,7 @@ def _joined(first: Iterable[Outlink], second: Iterable[Outlink]) -> tuple[Outlin
 
 
 def _chosen(outlinks: Iterable[Outlink], generic: Iterable[Outlink]) -> Iterator[Outlink]:
-    """Yield the links of a draft that an action chose, or that generic reading follows as well: others are junk."""
+    """Yield the links of a draft that an action chose, or that generic reading follows as well; the others are junk."""
     followed = {each.url for each in generic}
     return (each for each in outlinks if each.action is not None or each.url in followed)
 
@@ -266,7 +270,7 @@ def _unnamed(link: Outlink) -> Outlink:
 
 
 def _named(link: Outlink, chosen: Outlink | None) -> Outlink:
-    """Return a link with the action of the draft that chose it."""
+    """Return a link with the draft's action that chose it, if any."""
     return link if chosen is None else replace(link, action=chosen.action, leads_to=chosen.leads_to)
 
 
@@ -291,6 +295,6 @@ def _with_fields(web_object: WebObject, other: WebObject, sources: Mapping[str, 
 
 
 def _marked(web_object: WebObject) -> WebObject:
-    """Return an object of generic reading with what no action found named as inferred."""
+    """Return an object of generic reading with all its values marked as inferred."""
     found = dict.fromkeys((name for name in (*FIELDS, BODY) if name in web_object.properties), GENERIC)
     return replace(web_object, inferred={**web_object.inferred, **found})

@@ -1,6 +1,6 @@
-"""Pages that hold next to nothing, or all but their content, before a browser has run their scripts.
+"""Tells pages that are nearly empty, or lack their content, until a browser has run their scripts.
 
-Each page of a crawl is looked at, so what tells most of them apart comes first, and costs next to nothing.
+Every page of a crawl is examined, so cheap checks that exclude most pages come first.
 """
 
 import re
@@ -17,13 +17,13 @@ from aahcrawler.page.onward import refresh
 from aahcrawler.page.zones import Zone, Zones
 
 FEW_LETTERS = 120
-"""The number of letters that a text "loading" has at most, in any language."""
+"""The most letters of a text such as "loading", in any language."""
 FEW_LINKS = 3
-"""Links that a page without its content has at most beside its menus: its name, its imprint."""
+"""The most links that a page without its content has outside of menus: its name, its imprint."""
 PLACEHOLDER = 30
-"""The number of letters that an element has at most which is still to be filled."""
+"""The most letters of an element that is still to be filled."""
 MAX_ELEMENTS = 5_000
-"""Elements that may be mounts beyond which a page is no frame without content."""
+"""The most possible mounts of a page; a page with more is no frame without content."""
 
 _DATA_TYPES = ("json", "template", "speculationrules", "importmap")
 _MEDIA = ("img", "picture", "video", "audio", "object", "embed", "canvas", "svg")
@@ -32,11 +32,13 @@ _SILENT = frozenset({"style", "script"})
 _CONTENT = ("h1", "h2", "h3", "h4", "h5", "h6", "p", "li", "dd", "td", "pre", "blockquote", "article")
 _MOUNTS = ("div", "section", "main", "article", "ul", "ol", "tbody")
 _BUSY = re.compile(r"(?:^|[\s_-])(?:spinner|loader|loading|preloader|skeleton|splash)(?:$|[\s_-])", re.IGNORECASE)
-"""Words in names of elements that stand for content on its way, as style sheets of all languages have them."""
+"""Words in class names and ids of elements that show that content is loading, as style sheets in all languages have
+them.
+"""
 _BUSY_ROLES = frozenset({"progressbar", "status"})
 _ELLIPSES = ("...", "…")
 _CUSTOM = re.compile(rb"<([a-z][a-z0-9.]*-[a-z0-9._-]*)", re.IGNORECASE)
-"""Names of elements that scripts define have a hyphen (HTML, section 4.13.3)."""
+"""Elements that scripts define: their names have a hyphen (HTML, section 4.13.3)."""
 _MAX_CUSTOM = 50
 
 
@@ -45,15 +47,15 @@ class Scripted(IntEnum):
 
     NO = 0
     PART = 1
-    """The knowledge base says that a script puts a part of its content, such as comments, into an empty element."""
+    """By the knowledge base, a script puts a part of its content, such as comments, into an empty element."""
     FRAME = 2
-    """It has an element that waits to be filled, and beside menus and the like next to no text."""
+    """It has an element that a script is to fill, and next to no text outside of menus and the like."""
     SHELL = 3
-    """It has nothing but scripts and what stands there until they have run, or the knowledge base says so."""
+    """It has only scripts and a placeholder until they have run, or the knowledge base says so."""
 
 
 def scripted(page: Page) -> Scripted:
-    """Return how far an HTML page shows by itself that scripts make its content, whatever its language."""
+    """Return how far an HTML page by itself shows that scripts make its content, whatever its language."""
     if page.rendered:
         return Scripted.NO
     if is_empty_shell(page):
@@ -62,11 +64,11 @@ def scripted(page: Page) -> Scripted:
 
 
 def is_empty_shell(page: Page) -> bool:
-    """Return whether only a browser could show the content of an HTML page, whatever the language of the page.
+    """Return whether only a browser could show the content of an HTML page, whatever its language.
 
-    Such a page has scripts, no links and forms, and no more than ``FEW_LETTERS`` of text, and it either has a text for
-    browsers without scripts, or no media and at most a placeholder to show until an element is filled. A page that a
-    browser has shown is none.
+    Such a page has scripts, no links and forms, and no more than ``FEW_LETTERS`` of text. It also has a text for
+    browsers without scripts, or no media and at most a placeholder until an element is filled. False for a page that a
+    browser has already rendered.
     """
     if page.rendered:
         return False
@@ -89,15 +91,15 @@ def shows_nothing(page: Page) -> bool:
 
 
 def may_lack_content(page: Page) -> bool:
-    """Return whether an HTML page has an element that waits to be filled by a script, and asks for no password.
+    """Return whether an HTML page has an element that a script is to fill, and asks for no password.
 
-    That a page shows the same at many URLs may have that cause.
+    That may be why many URLs show the same.
     """
     return bool(mounts(page)) and not _asks_who(page.tree)
 
 
 def mounts(page: Page) -> list[HtmlElement]:
-    """Return the elements of an HTML page with scripts that wait to be filled by one."""
+    """Return the elements of an HTML page that its scripts are to fill."""
     return page.once(_mounts)
 
 
@@ -115,9 +117,9 @@ def _is_frame(tree: HtmlElement, waiting: Collection[HtmlElement]) -> bool:
 
 
 class _Menus(Container[Element]):
-    """The elements of a page that lie in menus and the like, each looked up when somebody asks.
+    """Finds out whether elements of a page lie in menus and the like, on demand.
 
-    What is beside the content, as sidebars are by their names, may be content under a name of its own.
+    Sidebars do not count: an element whose name says that it is beside the content may hold the content.
     """
 
     def __init__(self, tree: HtmlElement) -> None:
@@ -128,7 +130,7 @@ class _Menus(Container[Element]):
 
 
 def _mounts(page: Page) -> list[HtmlElement]:
-    """Return the elements of a page that a script finds, and that hold at most a placeholder; none of a huge page."""
+    """Return elements that a script can find and that hold at most a placeholder; none of a huge page."""
     if not _has_scripts(page.tree):
         return []
     names = {match[1].lower().decode() for match in islice(_CUSTOM.finditer(page.body), _MAX_CUSTOM)}
@@ -137,7 +139,7 @@ def _mounts(page: Page) -> list[HtmlElement]:
 
 
 def _possible_mounts(tree: HtmlElement, names: Collection[str]) -> Iterator[HtmlElement]:
-    """Yield elements with a name of their own, and in the main part empty ones of a class."""
+    """Yield elements with an id or a name that scripts define, and empty elements with a class in the main part."""
     yield from (element for element in tree.iter(*_MOUNTS) if element.get("id"))
     if names:
         yield from tree.iter(*names)
@@ -158,7 +160,7 @@ def _is_mount(element: HtmlElement) -> bool:
 
 
 def _is_busy(element: HtmlElement) -> bool:
-    """Return whether an element says of itself that it shows that something is on its way."""
+    """Return whether an element's class or id says that content is loading."""
     get = element.get
     if get("aria-busy") == "true" or get("role") in _BUSY_ROLES or element.tag == "progress":
         return True
@@ -166,7 +168,7 @@ def _is_busy(element: HtmlElement) -> bool:
 
 
 def _is_busy_within(element: HtmlElement) -> bool:
-    """Return whether an element with a few letters says that something is on its way, in any language."""
+    """Return whether an element with a few letters says, in any language, that content is loading."""
     shown = text.excerpt(element, 4 * PLACEHOLDER)
     return shown.endswith(_ELLIPSES) or any(map(_is_busy, islice(element.iterdescendants("*"), 4 * PLACEHOLDER)))
 
@@ -176,7 +178,7 @@ def _asks_who(tree: HtmlElement) -> bool:
 
 
 def _letters(element: HtmlElement, without: Container[Element] = ()) -> int:
-    """Return the number of letters and digits that an element shows, as far as that is not too many."""
+    """Return the number of letters and digits that an element shows, counted only as far as it matters."""
     return sum(map(str.isalnum, text.excerpt(element, 4 * FEW_LETTERS, without)))
 
 
@@ -190,7 +192,7 @@ def _runs(script: HtmlElement) -> bool:
 
 
 def _leads_on(page: Page) -> bool:
-    """Return whether the page links to another one, or sends its reader there without a script."""
+    """Return whether the page links to another one, or redirects to one without a script."""
     for link in page.tree.iter("a", "area", "iframe", "frame"):
         url = urls.resolve(page.base_url, link.get("href") or link.get("src") or "#")
         if url is not None and url != page.url and not _is_unseen(link):
@@ -199,7 +201,7 @@ def _leads_on(page: Page) -> bool:
 
 
 def _waits(element: HtmlElement) -> bool:
-    """Return whether an element is one that a script finds and fills: it has a name and no content yet."""
+    """Return whether a script can find an element and is to fill it: it has a name, and no content yet."""
     if not isinstance(element.tag, str) or element.tag in text.UNSEEN:
         return False
     is_named = bool(element.get("id")) or "-" in element.tag
@@ -217,7 +219,7 @@ def _is_unseen(element: HtmlElement) -> bool:
 
 
 def _lies_in(element: HtmlElement, regions: Collection[HtmlElement], *, busy: bool = False) -> bool:
-    """Return whether an element lies in one of several regions; with ``busy``, in one that is on its way."""
+    """Return whether an element lies in one of several regions; with ``busy``, in one that is loading."""
     above = {element, *element.iterancestors()}
     return any(each in above and (not busy or _is_busy(each) or _is_busy_within(each)) for each in regions)
 

@@ -43,7 +43,7 @@ _DIGEST_BYTES = 6
 def find_fragment(
     identity: Identity, selectors: Iterable[Selector], item: HtmlElement, elements: Elements | None = None
 ) -> str | None:
-    """Return the fragment that an object's element gives it by some of the expressions, None if it gives none.
+    """Return the fragment of an object's IRI by the first expression that finds one, None if none does.
 
     ``elements`` are those of the page, if known.
     """
@@ -66,7 +66,7 @@ class Composed:
         self._times: Counter[str] = Counter()
 
     def fragment(self, identity: Identity, properties: Mapping[str, Sequence[Value]]) -> str | None:
-        """Return the fragment made of the first value of each field; None if no field has one."""
+        """Return the fragment made of the first value of each field; None if none of the fields has a value."""
         values = [values[0] for name in identity.fields if (values := properties.get(name))]
         if not values:
             return None
@@ -76,9 +76,9 @@ class Composed:
 
 
 def write_value(value: Value) -> str:
-    """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, white space as ``_``.
+    """Return a value as a part of a fragment: a person's name, the digits of a time in UTC, ``_`` for white space.
 
-    A long text is cut, and told from others that begin like it by a digest of it all.
+    A long text is cut and gets a digest of the whole, which tells it from others with the same beginning.
 
     >>> write_value(Person("Ada L. & co")), write_value(datetime(2024, 5, 1, 9, 30, tzinfo=UTC))
     ('Ada_L._%26_co', '20240501093000')
@@ -94,24 +94,25 @@ def write_value(value: Value) -> str:
 
 
 MAX_OBJECTS = 2_000
-"""Objects of one action on one page; no template shows as many."""
+"""The most objects of one action on one page; no template shows as many."""
 
 MAX_NESTING = 12
 DEEP = 100
 """The depth from which nested markup counts for more: expressions visit the ancestors of each element."""
 
 MAX_ELEMENTS = 400_000
-"""The most elements visited for the objects of one action; those within several objects count for each."""
+"""The most elements that are visited for the objects of one action; an element within several objects counts for each.
+"""
 
 BODY, TITLE = "body", "title"
 _BYLINES = frozenset({FieldKind.PERSON, FieldKind.DATETIME})
 _deep = etree.XPath("boolean(self::*" + (2 * DEEP - 1) * "/*" + ")")
-"""A test whether elements are nested so deeply that they count for more than others."""
+"""Tests whether a page is nested so deeply that each of its elements counts as several."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """An object and the elements its body was read from, none if it has none.
+    """An object, and the elements from which its body was read.
 
     ``without`` are elements within these that do not belong to the body.
     """
@@ -122,7 +123,7 @@ class Extracted:
 
 
 class Replies:
-    """Remembers the fragments of the runs of a page for those that answer them."""
+    """Remembers the fragments of a page's runs, for the runs that answer them."""
 
     def __init__(self) -> None:
         self._fragments: dict[str, str] = {}
@@ -177,7 +178,7 @@ class Extraction:
             self.failure = Failure.INCOMPLETE
 
     def items(self) -> list[HtmlElement]:
-        """Return the elements of the objects, made ones where the action has a run."""
+        """Return the elements of the objects; where the action has a run, elements that were made of runs."""
         page = self.location.page
         for selector in self.reader.narrowed(self.action.items):
             items = selector.elements(page.tree, page.elements)
@@ -261,7 +262,7 @@ class Extraction:
         return properties, body, inferred
 
     def _found(self, wanted: Field, item: HtmlElement, *, first: bool) -> FoundValues:
-        """Read a field. Of several objects, only the first one of a first page gets the page's declared values."""
+        """Read a field. If a page has several objects, only its first one gets the values that the page declares."""
         found = self.reader.read(wanted, item, self.owners)
         if not found.values and wanted.declared and (first or not self.action.many):
             return self.reader.declared(wanted)
@@ -280,7 +281,7 @@ class Extraction:
 
 
 def _depth(tree: HtmlElement) -> int:
-    """Return the depth of the page's elements."""
+    """Return the greatest depth at which elements of the page are nested."""
     depth = deepest = 0
     for event, _ in etree.iterwalk(tree, events=("start", "end")):
         depth += 1 if event == "start" else -1
@@ -289,7 +290,7 @@ def _depth(tree: HtmlElement) -> int:
 
 
 def _allowance(size: int) -> int:
-    """Return how many elements all items may have together; one counts once for each item that it lies in."""
+    """Return the most elements that all items may have together; an element counts once for each item it lies in."""
     return min(MAX_NESTING * size, max(MAX_ELEMENTS, 2 * size))
 
 
@@ -310,7 +311,7 @@ class ObjectSketch:
 
 
 class PageFields(Protocol):
-    """Reads the fields of an action that look at the whole page."""
+    """Reads the fields of an action that are found on the whole page instead of within an item."""
 
     def __call__(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]: ...  # noqa: D102
 
@@ -318,10 +319,10 @@ class PageFields(Protocol):
 def sketched(
     action: Extract, location: PageLocation, sketches: Sequence[ObjectSketch], page_fields: PageFields
 ) -> tuple[Extracted, ...]:
-    """Return the objects of sketches in their order; the same IRI comes once.
+    """Return the objects of sketches in their order, each IRI once.
 
-    Their type, their URL and their containers follow from the action and the page. An object that the page does not
-    number is named by its author and date, one without either by its text.
+    Type, URL and containers follow from the action and the page. An object without a number on the page is named by its
+    author and date; one without these, by its text.
     """
     composed = Composed()
     found: dict[str, Extracted] = {}
@@ -388,16 +389,16 @@ def _type(action: Extract, location: PageLocation) -> str:
 
 
 MIN_TEXT = 1_000_000
-"""Characters that may be read for the objects of any page."""
+"""The characters that may be read for the objects of a page, however small the page is."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOutcome:
     """The objects of an action, in document order with distinct IRIs, and the reason if some are missing.
 
-    ``learned`` names the learned action that found them, and is empty if the action of the file did. Those found after
-    a failure are not ``verified`` where a former crawl knew others, which the page still shows. ``spared`` says that
-    repair, or learning from what it found, was left out here, having failed on pages before.
+    ``learned`` names the learned action that found them; it is empty if the action of the file did. Objects found after
+    a failure are not ``verified`` if a former crawl knew others that the page still shows. With ``spared``, repair or
+    learning was skipped after failures on earlier pages.
     """
 
     extracted: tuple[Extracted, ...] = ()
@@ -433,7 +434,7 @@ class Runner:
         return cls.at(PageLocation.of(page, application, level, literals or literals_on(page), own))
 
     def again(self) -> "Runner":
-        """Return one that may read as much text of the page once more."""
+        """Return a runner that may read as much text of the page again."""
         return Runner.at(self.location)
 
     def run(self, action: Extract) -> ExtractionOutcome:
@@ -443,7 +444,7 @@ class Runner:
         return ExtractionOutcome(extracted, extraction.failure, extraction.detail)
 
     def make(self, action: Extract, sketches: tuple[ObjectSketch, ...]) -> tuple[Extracted, ...]:
-        """Return the objects that an action would have made of values found by other means."""
+        """Return the objects that an action would have made of values that were found by other means."""
         return sketched(action, self.location, sketches, self._page_fields)
 
     def _page_fields(self, action: Extract, item: HtmlElement, *, first: bool) -> Mapping[str, tuple[Value, ...]]:

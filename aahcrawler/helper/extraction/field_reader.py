@@ -30,10 +30,10 @@ from knowledge_base.url_rules import ParsedUrl
 
 MAX_DATE_LENGTH = 200
 MAX_WITHIN = 12
-"""The most elements within one that shows a date whose attributes are looked at."""
+"""The most elements whose attributes are read for a date: the element that shows it, and those within it."""
 
 MAX_APART = timedelta(days=2)
-"""The most by which a time and the same time told in days, in any zone, may differ."""
+"""The most by which two dates of one moment may differ if both are in any zone and without a time of day."""
 
 _BLANK = " \t\r\n\xa0"
 _NUMBER = re.compile(r"[-+]?\d[\d\s.,'’]*")
@@ -52,7 +52,7 @@ def stripped(written: str, strip: str) -> str:
 
 
 def as_person(node: Node, name: str, base: str) -> Person | None:
-    """Return the person that a node names: the URL is that of the node's link, or of the first one within it."""
+    """Return the person that a node names; their URL is that of the node's link, or of the first link within it."""
     name = text.fold(name)
     if not name:
         return None
@@ -64,16 +64,16 @@ def as_person(node: Node, name: str, base: str) -> Person | None:
 
 
 def as_date(written: str, form: DateFormat, page: Page) -> datetime | None:
-    """Return the date and time in a text of a page as ``read_date`` does, without what of it is a guess."""
+    """Return the date in a text of a page as ``read_date`` does, without the parts of it that are guesses."""
     found = read_date(written, form, page)
     return None if found is None else found.moment
 
 
 def read_date(written: str, form: DateFormat, page: Page) -> DateReading | None:
-    """Return the date and time in a text of a page, aware; None if it is not a date or names no day.
+    """Return the date in a text of a page, aware; None if it is no date or names no day.
 
-    The order of the site's dates comes before that of the form, and so does a language in which the year is first: what
-    the form knows is how its application comes.
+    The order of day, month and year that the site's pages have shown precedes that of ``form``, which is only the usual
+    one of the application. So does the order of a language in which the year comes first.
     """
     if not written or len(written) > MAX_DATE_LENGTH:
         return None
@@ -85,9 +85,9 @@ def read_date(written: str, form: DateFormat, page: Page) -> DateReading | None:
 
 
 def exact_date(element: HtmlElement, told: DateReading | None, form: DateFormat, page: Page) -> DateReading | None:
-    """Return the full date in the attributes of an element that shows a date, else what its text told.
+    """Return the full date in the attributes of an element that shows a date, else the date in its text.
 
-    Attributes within the element are believed, those of its parent and beside it only if they agree with the text.
+    Attributes within the element are trusted; those of its parent and siblings only if they agree with the text.
     """
     if told is not None and told.names_day and told.timed:
         return told
@@ -109,7 +109,7 @@ def _of_attributes(element: _Element, form: DateFormat, page: Page) -> DateReadi
 
 
 def _agrees_with_shown(exact: DateReading, told: DateReading) -> bool:
-    """Return whether a full date is one that a page may show as another, for which the year or the time is missing."""
+    """Return whether a full date may be what a page shows without the year or the time."""
     if told.lacks_year:
         return (exact.moment.month, exact.moment.day) == (told.moment.month, told.moment.day)
     return exact.timed >= told.timed and abs(exact.moment - told.moment) <= MAX_APART
@@ -132,13 +132,13 @@ def as_number(written: str) -> int | float | None:
 
 
 class Owners:
-    """Finds for any element the nearest item that it is or lies within; each element is visited once."""
+    """Finds the nearest item that is or contains an element; each element is visited once."""
 
     def __init__(self, items: Iterable[HtmlElement]) -> None:
         self._owner: dict[Element, HtmlElement | None] = {item: item for item in items}
 
     def of(self, node: Element) -> HtmlElement | None:
-        """Return the nearest item, None outside of all of them."""
+        """Return the nearest item, None for an element outside of all items."""
         path: list[Element] = []
         current: Element | None = node
         while current is not None and current not in self._owner:
@@ -157,12 +157,12 @@ def nesting(items: Sequence[HtmlElement]) -> Owners | None:
 
 
 MAX_TRIES = 16
-"""Nodes of one selector that are tried for a value; the right one is among the first."""
+"""The most nodes of one selector from which a value is read; the right one is among the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLocation:
-    """The location of a page: ``own`` is the URL of the first page, by which the whole is named."""
+    """The URLs of a page: ``own`` is that of the first page of its thread or list, by which the whole is named."""
 
     page: Page
     url: str
@@ -179,7 +179,7 @@ class PageLocation:
         literals: SourceLiterals,
         own: ParsedUrl | None = None,
     ) -> "PageLocation":
-        """Say where a page stands; ``own`` is the URL by which it names itself, None where it does not."""
+        """Return the location of a page; ``own`` is the URL by which the page names itself, None where it does not."""
         here = application.canonical(ParsedUrl.parse(page.url))
         own = own or level.first_page(here)
         is_first = (here.path, here.query) == (own.path, own.query)
@@ -187,7 +187,7 @@ class PageLocation:
 
 
 def named_address(page: Page, application: Application, level: PageLevel) -> ParsedUrl | None:
-    """Find out under which URL of its site the page names itself; None where it tells none of its level."""
+    """Return the URL of its site by which a page names itself; None where it names none of its level."""
     host = _host_of(ParsedUrl.parse(page.url))
     for selector in level.own:
         for node in selector.nodes(page.tree, page.elements)[:MAX_TRIES]:
@@ -198,9 +198,9 @@ def named_address(page: Page, application: Application, level: PageLevel) -> Par
 
 
 def address_text(node: Node) -> str:
-    """Return the reference in a node, as written: an element's ``href``, the text of a value of JSON.
+    """Return the URL in a node as written: the ``href`` of an element, the text of a JSON value.
 
-    For a body, that is its first link: in JSON it was text.
+    In an extracted body, which was text in JSON, it is the first link.
     """
     if isinstance(node, str):
         return node
@@ -217,7 +217,7 @@ def _address(node: Node, page: Page, application: Application, level: PageLevel)
 
 
 def _is_meant(address: ParsedUrl, page: Page, application: Application, level: PageLevel) -> bool:
-    """Say whether a page may go by a URL: one of its level, and for JSON that of the page it stands for."""
+    """Return whether a URL may be a page's own: one of its level, and for JSON that of the page it stands for."""
     if page.is_json:
         return application.level_of(address) is not None
     return not level.addresses or level.documents(address)
@@ -228,12 +228,15 @@ def _host_of(address: ParsedUrl) -> str:
 
 
 def literals_on(page: Page) -> SourceLiterals:
-    """Index the texts of one page; JSON can spell its texts in other ways, so that no expression is skipped."""
+    """Return an index of the texts of one page, by which expressions that cannot match are skipped.
+
+    JSON can spell its texts in several ways, so that on such a page no expression is skipped.
+    """
     return SourceLiterals(None) if page.is_json else literals_of(page)
 
 
 _Located = tuple[HtmlElement | None, Node]
-"""A node, and the element that it is or belongs to, None if that is not known."""
+"""A node, and the element that it is or belongs to, None if that is unknown."""
 
 _WRITTEN = frozenset({FieldKind.TEXT, FieldKind.HTML})
 
@@ -263,7 +266,7 @@ class _Plan:
 
 
 class FieldReader:
-    """Reads fields on one page. ``budget`` is the number of characters of text that may still be read."""
+    """Reads fields on one page. ``budget`` is the number of characters that may still be read."""
 
     def __init__(self, location: PageLocation, budget: int) -> None:
         self.budget = budget
@@ -272,7 +275,7 @@ class FieldReader:
         self._on_page: dict[Field, FoundValues] = {}
 
     def read(self, wanted: Field, item: HtmlElement, owners: Owners | None) -> FoundValues:
-        """Return the result of the first selector that yields anything, within an item or on the page.
+        """Return the values of the first selector that finds any, within an item or on the page.
 
         With ``owners``, the content of objects within the item is not read as the item's own.
         """
@@ -295,7 +298,7 @@ class FieldReader:
         return blank
 
     def without_bylines(self, wanted: Field, found: FoundValues, fields: Iterable[HtmlElement]) -> FoundValues:
-        """Return a body without the elements of other fields that are lines above or below it."""
+        """Return a body without lines at its beginning and end that are elements of other fields."""
         if wanted.kind is not FieldKind.TEXT or len(found.elements) != 1 or wanted.many:
             return found
         body, shown_text = found.elements[0], str(found.values[0])
@@ -318,11 +321,11 @@ class FieldReader:
         return main_item(page, (self._location.own.url, self._location.url, page.url))
 
     def keep_whole(self, fields: Iterable[Field]) -> None:
-        """Read these with all of their expressions: their items hold markup that is not in the source of the page."""
+        """Read these fields with all of their expressions, since their items have markup that the source lacks."""
         self._plans.update({wanted: _Plan(wanted.selectors, wanted.without) for wanted in fields})
 
     def narrowed(self, selectors: Iterable[Selector]) -> Iterator[Selector]:
-        """Yield those of the expressions that can find anything on the page."""
+        """Yield those of the expressions that can match on the page."""
         return self._narrowed(selectors, self._location.page.elements)
 
     def _narrowed(self, selectors: Iterable[Selector], elements: Elements | None) -> Iterator[Selector]:
@@ -358,7 +361,7 @@ class FieldReader:
         return FoundValues(tuple(values), elements, left_out)
 
     def _dates(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
-        """Read dates; one that is full in an attribute comes before the one that is shown."""
+        """Read dates; a full date in an attribute precedes the date that is shown."""
         page = self._location.page
         read: dict[datetime, bool] = {}
         elements: tuple[HtmlElement, ...] = ()
@@ -374,7 +377,7 @@ class FieldReader:
         return FoundValues(tuple(read), elements, (), any(islice(read.values(), 1)))
 
     def _joined(self, wanted: Field, plan: _Plan, nodes: Iterable[_Located]) -> FoundValues:
-        """Join all nodes that have text into one value; a node within another one counts once."""
+        """Join the texts of all nodes into one value; of nodes within each other, the outer one counts."""
         texts: list[str] = []
         parts: list[_Located] = []
         without: list[HtmlElement] = []
@@ -430,7 +433,7 @@ def _text(wanted: Field, node: Node, without: tuple[HtmlElement, ...]) -> str:
 def _located(
     wanted: Field, selector: Selector, context: HtmlElement, owners: Owners | None, elements: Elements
 ) -> Iterator[_Located]:
-    """Yield nodes that belong to the context and to no object within it, each with its element if that is known."""
+    """Yield the nodes that belong to the context and to no object within it, each with its element if known."""
     for node in selector.found(context, elements):
         if isinstance(node, str):
             yield _unfolded(node) if wanted.markup else (None, node)
@@ -447,14 +450,14 @@ def _located(
 
 
 def _unfolded(written: str) -> _Located:
-    """Parse markup that is given as text on a page into the element it describes."""
+    """Return the element that a page describes by markup in a text."""
     root = markup.parse(written.encode("utf-8", "replace"))
     body = next(root.iter("body"), root)
     return body, body
 
 
 def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
-    """Leave out nodes within others: in document order, those within the last node yielded."""
+    """Yield nodes, given in document order, that lie within no other one."""
     within: set[object] = set()
     for element, node in nodes:
         if element is None:
@@ -467,9 +470,9 @@ def _outermost(nodes: Iterable[_Located]) -> Iterator[_Located]:
 def boundary_fields(body: HtmlElement, shown: str, fields: Iterable[HtmlElement]) -> tuple[HtmlElement, ...]:
     """Return the elements of other fields that are whole lines at the beginning or the end of a body.
 
-    Each is returned with the elements around it that show nothing else, such as the link of a date. ``shown`` is the
-    plain text of the body. An element is left out if nothing of the body would remain without it, or if its line has
-    other text.
+    Each is returned with the elements around it that show nothing else, such as the link around a date. ``shown`` is
+    the plain text of the body. An element is left out if nothing of the body would remain without it, or if its line
+    has other text.
     """
     found: list[HtmlElement] = []
     waiting = [(field, plain_text(field)) for field in fields if field is not body and body in field.iterancestors()]
@@ -501,8 +504,8 @@ _MAIN_ROLES = frozenset({"", "mainEntity"})
 def main_item(page: Page, own: Sequence[str]) -> Item | None:
     """Return the item that the page declares as its main one, None if it declares none.
 
-    ``own`` are the page's URLs. An article, post or the like with one of them comes first, then the only one that
-    the page declares in its own right, then any other item with the page's URL.
+    ``own`` are the page's URLs. An article, post or the like with one of them comes first, then the only one that is
+    declared for the page itself and not as a part of something, then any other item with the page's URL.
     """
     found = page.once(items)
     addresses = frozenset(map(_bare, own))
@@ -514,7 +517,7 @@ def main_item(page: Page, own: Sequence[str]) -> Item | None:
 
 
 def declared_values(item: Item, wanted: Field, page: Page) -> tuple[Value, ...]:
-    """Return the values of the first of a field's properties that has any; one, unless the field has many."""
+    """Return the values of the first of a field's properties that has any; only one, unless the field takes several."""
     for name in wanted.declared:
         singly = (replace(item, node={name: value}) for value in item.values(name))
         values = tuple(dict.fromkeys(value for single in singly for value in _values(single, name, wanted, page)))
@@ -553,5 +556,5 @@ def _is_at(item: Item, addresses: frozenset[str], page: Page) -> bool:
 
 
 def _bare(url: str) -> str:
-    """Return a URL without the parts in which spellings of one URL differ: scheme, ``www.``, closing slash."""
+    """Return a URL without the parts by which spellings of one URL differ: scheme, ``www.``, closing slash."""
     return url.partition("://")[2].removeprefix("www.").rstrip("/")

@@ -61,7 +61,7 @@ def run_items(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of a run: lines of a block, or, if there are none, the whole block."""
+    """A part of a run: lines of a block; without lines, the whole block."""
 
     block: HtmlElement
     depth: int
@@ -70,17 +70,18 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
-    """An element that ends a run without a signature, with its text if it is a heading."""
+    """An element that ends a run that has no signature; ``heading`` is its text if it is a heading."""
 
     heading: str | None
 
 
 @dataclass(slots=True)
 class _Walk:
-    """One container, and its elements that matter.
+    """One container, and its elements that the selectors of a run found.
 
-    ``live`` are the parts of signatures outside of quotations, ``parted`` are the elements that contain such a part or
-    a stop and so cannot be copied whole; ``above`` contain blocks, ``signing`` live parts.
+    ``live`` are the parts of signatures outside of quotations. ``parted`` are the elements that contain such a part or
+    a stop and so cannot be copied as a whole. ``above`` are elements that contain blocks, ``signing`` those that
+    contain live parts.
     """
 
     container: HtmlElement
@@ -183,7 +184,7 @@ def _without_tools(heading: HtmlElement) -> str:
 
 
 def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:
-    """Add the elements of a path; those above one that is marked are marked already."""
+    """Add the elements of a path, from the innermost, until one that is in the set already."""
     for element in reversed(path):
         if element in marked:
             return
@@ -191,7 +192,7 @@ def _mark(path: list[HtmlElement], marked: set[HtmlElement]) -> None:
 
 
 def _lists_begun(element: HtmlElement) -> int:
-    """Return the number of lists that begin with an element, before its first words."""
+    """Return how many lists begin with an element, that is, before its first words."""
     lists = 0
     current: HtmlElement | None = element
     while current is not None:
@@ -219,7 +220,7 @@ class _Level:
 
 
 def _split(lead: str, inline: list[HtmlElement]) -> Iterator[Line]:
-    """Split at line breaks; a break belongs to the line that it begins."""
+    """Split inline content into lines; a line break belongs to the line that it begins."""
     line = Line(lead, [])
     for element in inline:
         if element.tag == "br":
@@ -242,7 +243,7 @@ class _Runs:
         self._container: HtmlElement | None = None
 
     def read(self, walk: _Walk) -> None:
-        """Add the runs of a container; none goes on in the next one."""
+        """Add the runs of a container; a run never continues in the next container."""
         closed: set[HtmlElement] = set()
         self._open, self._container = [], walk.container
         for piece in walk.pieces():
@@ -263,7 +264,7 @@ class _Runs:
             self._heading, self._first, self._above = stop.heading, True, []
 
     def _close(self, piece: _Part, walk: _Walk) -> bool:
-        """Make a run of each line that is signed, with the lines before it; return whether there was one."""
+        """Make a run of each signed line of a part, with the lines before it; return whether there was any."""
         start = 0
         for index, line in enumerate(piece.lines):
             signature = self._signatures.find(line, walk.live) if _is_parted(line, walk.parted) else None

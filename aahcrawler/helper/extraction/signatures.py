@@ -13,14 +13,14 @@ from aahcrawler.page import dates
 from aahcrawler.page.text import UNSEEN
 
 MAX_TRIES = 10_000
-"""Texts of one page that are tried as dates; a signature takes one or two."""
+"""The most texts of one page that are tried as dates; a signature takes one or two."""
 
 MAX_DATES = 4
-"""The most dates within a line that are examined, the last ones."""
+"""The most dates of a line that are examined, from its end."""
 
 MAX_DATE_LENGTH = 70
 MAX_GAP = 100
-"""Characters between two links of a signature, or between the last one and the date."""
+"""The most characters between two links of a signature, or between the last link and the date."""
 
 MAX_WRAPPER_LENGTH = 400
 MAX_REMARK_LENGTH = 60
@@ -55,7 +55,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The text of a line as in the source, and the offsets of each element (or comment) in it."""
+    """The text of a line as in the source, and the offsets in it of each element or comment."""
 
     text: str
     spans: dict[HtmlElement, tuple[int, int]]
@@ -77,7 +77,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A part that may name the author, and its offsets."""
+    """An element that may name the author, and its offsets."""
 
     start: int
     end: int
@@ -132,16 +132,17 @@ class Signatures:
 
     @staticmethod
     def may_end(text: str | None) -> bool:
-        """Return whether a text contains a date with its zone, as wikis write it; such a signature needs no link."""
+        """Return whether a text contains a date with its zone, as wikis write it, so that a signature needs no link."""
         return text is not None and "(" in text and _ZONED.search(text) is not None
 
     def find(self, line: Line, parts: Container[HtmlElement]) -> Signature | None:
         """Return the signature of a line, None if there is none.
 
-        That is a date, and before it one of ``parts``; several that lead to pages of the same person all belong to it.
-        The date ends the line, with nothing but brackets behind it; a date that gives its zone may be anywhere in the
-        line when it follows the part at once, and the last one counts. A date without a time of day has to follow at
-        once too. Without any part, it is a name between a dash and a date that ends the line and gives time and zone.
+        It consists of one of ``parts`` and a date behind it; adjacent parts that lead to pages of the same person all
+        belong to it. The date ends the line, but for closing brackets. A date with its zone may be anywhere in the line
+        if it directly follows the part; the last such date counts. A date without a time of day must directly follow
+        the part, too. Without any part, a name between a dash and a date with time and zone at the end of the line is a
+        signature.
         """
         read = measure(line.lead, line.elements)
         marks = [_Mark(*span, element) for element, span in read.spans.items() if element in parts]
@@ -191,7 +192,7 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _inner_ends(text: str) -> list[int]:
-    """Return the ends of the last dates with their zones, the last one first."""
+    """Return the ends of the last dates that have their zones, the last one first."""
     return [match.end() for match in _ZONED.finditer(text)][: -MAX_DATES - 1 : -1]
 
 
@@ -246,7 +247,7 @@ def _has_words(read: Measured, mark: _Mark) -> bool:
 
 
 def _is_near(gap: str, date: _Date, *, at_once: bool) -> bool:
-    """Return whether the text between a part and a date may be a part of a signature itself."""
+    """Return whether the text between a part and a date may belong to a signature."""
     if len(gap) > MAX_GAP or _NEW_SENTENCE.search(gap):
         return False
     needs_no_more = not at_once and _CLOCK.search(date.text) is not None
@@ -266,7 +267,7 @@ def _unlinked(read: Measured, marks: list[_Mark], date: _Date) -> Signature | No
 
 
 def _led_in(text: str, start: int) -> int:
-    """Return the offset of the dash, or the like, before a signature."""
+    """Return the offset of a dash, or the like, that introduces a signature."""
     leading = _LEADING_IN.search(text[max(0, start - MAX_DASH_LENGTH) : start])
     return start - len(leading[0]) if leading else start
 

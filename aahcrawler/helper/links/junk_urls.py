@@ -1,7 +1,7 @@
-"""Recognise junk URLs of unknown software by words that all software uses for the same things.
+"""Recognise junk URLs of unknown software by words that all software uses for the same functions.
 
-Words that some sites use for content are doubtful: whether such a link is worth a request is told by what else its site
-has (``aahcrawler/helper/links/junk_urls.py``), and by what pages like it bring (``aahcrawler/traps``).
+Words that some sites use for content are doubtful. Whether such a link is worth a request depends on the other links of
+its site (here), and on what similar pages have brought (``aahcrawler/traps``).
 """
 
 import re
@@ -16,8 +16,8 @@ from knowledge_base.url_rules import ParsedUrl, Reason
 def refusals(own: str, links: Collection[str], judge: LinkJudge) -> dict[str, Reason]:
     """Return which links of a page (``own``) to its site are junk, and why.
 
-    What is doubtful is junk where the plain page is linked to as well, or is known. Further pages of a list in its only
-    order never are.
+    A doubtful link is junk if the plain page is linked to as well, or is known. Further pages of a list that has only
+    one order are never junk.
     """
     linked = {own, judge.without_id(own), *links}
     found = {url: reason for url in links if (reason := _refusal(url, linked, judge)) is not None}
@@ -28,12 +28,12 @@ def refusals(own: str, links: Collection[str], judge: LinkJudge) -> dict[str, Re
 
 
 def refusal(url: str, judge: LinkJudge) -> Reason | None:
-    """Return why a link that stands on no page, but in a list, is junk; None where it is, or may be, worth asking."""
+    """Return why a link from a list of URLs, such as a sitemap, is junk; None where it is, or may be, worth asking."""
     return _refusal(url, (), judge)
 
 
 def doubtful(own: str, links: Iterable[str]) -> frozenset[str]:
-    """Return which links of a page (``own``) to its site may be junk, so that others come first."""
+    """Return which links of a page (``own``) to its site may be junk, so that others are fetched first."""
     urls = tuple(links)
     found = {url for url in urls if (said := junk(url)) is not None and said.doubtful}
     return frozenset(found - paged_in_order(own, urls)) if found else frozenset()
@@ -68,14 +68,14 @@ _REASONS = {word: reason for reason, words in _WORDS for word in words.split()}
 DEEDS = frozenset(
     ("logout", "signout", "delete", "vote", "rate", "like", "upvote", "downvote", "ratethread", "markread")
 ).union(("subscribe", "unsubscribe"))
-"""Words for what changes something on a site, or ends the visit, if it is but asked for."""
+"""Words for functions that change something on a site, or end the session, as soon as they are requested."""
 _SUBJECTS = {
     *("calendar", "compose", "diff", "faq", "help", "history", "info", "members", "online", "preview", "print"),
     *("private", "quote", "registration", "report", "revision", "revisions", "share", "statistics", "stats", "who"),
 }
-"""Words that are as often what a part of a site is about, a department or a collection, as they are functions."""
+"""Words that name a subject of a site, such as a department or a collection, as often as a function."""
 _NAMES = _SUBJECTS | {"like", "rate", "vote"}
-"""Those that are no junk where they are all of a path."""
+"""Words that are no junk where they are the whole path."""
 _PARAMETERS = {
     "replytocom": Reason.REPLY_FORM,
     "replyto": Reason.REPLY_FORM,
@@ -90,11 +90,11 @@ _DOUBTFUL_PARAMETERS = {
     **dict.fromkeys(("diff", "rev"), Reason.OLD_REVISION),
     **dict.fromkeys(("print", "printable"), Reason.PRINT_VIEW),
 }
-"""Names of another view of a page, which may be those of a page of its own as well: the quote of the day, an order."""
+"""Parameters that ask for another view of a page, or name a page of its own: the quote of the day, an order."""
 _VIEWS = _DOUBTFUL_PARAMETERS.keys() | {"dir", "direction", "sort_dir", "sortorder", "sort_order", "asc", "desc"}
-"""The same, with what stands beside an order and means nothing without it."""
+"""The same, and parameters that refine an order and mean nothing without one."""
 _DATES = frozenset(("day", "week", "month", "year", "date"))
-"""Names of parameters by which a calendar has a page for each day that ever was."""
+"""Parameters by which a calendar has a page for every day."""
 PAGE_PARAMETERS = frozenset({"page", "p", "pg", "paged", "start", "offset"})
 """Names of parameters that number the pages of a list."""
 _VERBS = frozenset({"action", "do", "mode", "view", "act", "op", "cmd", "task", "sa", "show"})
@@ -115,10 +115,10 @@ _SCRIPTS = frozenset(("php", "asp", "aspx", "cgi", "pl", "jsp", "do"))
 
 @dataclass(frozen=True, slots=True)
 class Junk:
-    """What the ``word`` of a URL says of it: that it is not worth a request, or ``doubtful``, that it may not be.
+    """What a ``word`` in a URL says of it: that it is not worth a request or, if ``doubtful``, that it may not be.
 
-    ``plain`` are spellings of the URL without what is doubtful, where the rest may be that of a page by itself: a site
-    that has it needs no other view of it.
+    ``plain`` are spellings of the URL without what is doubtful that may be pages by themselves: a site that has one of
+    them needs no other view of it.
     """
 
     reason: Reason
@@ -128,16 +128,16 @@ class Junk:
 
     @property
     def is_deed(self) -> bool:
-        """Whether asking for it would change something."""
+        """Whether a request for the URL would change something."""
         return self.word in DEEDS
 
 
 @lru_cache(maxsize=50_000)
 def junk(url: str) -> Junk | None:
-    """Return what the words of a canonical URL say, on a site of unknown software; None where they say nothing.
+    """Return what the words of a canonical URL on a site of unknown software say; None where they say nothing.
 
     Names of scripts (``newreply.php``), of parameters (``replytocom``) and the values of parameters for actions
-    (``action=login``) decide; words of titles in a path do not. What may as well be content is doubtful.
+    (``action=login``) decide; words of titles in a path do not. Words that may also name content are doubtful.
 
     >>> junk("http://a.test/newreply.php?tid=1"), junk("http://a.test/2022/how-to-reply/")
     (Junk(reason=<Reason.REPLY_FORM: 'reply-form'>, word='newreply', doubtful=False, plain=()), None)
@@ -157,7 +157,7 @@ def junk(url: str) -> Junk | None:
 
 
 def junk_reason(url: str) -> Reason | None:
-    """Return why a canonical URL is not worth a request, whatever its site; None where it is, or may be.
+    """Return why a canonical URL is not worth a request on any site; None where it is, or may be.
 
     >>> junk_reason("http://a.test/logout"), junk_reason("http://a.test/history/")
     (<Reason.LOGIN: 'login'>, None)
@@ -200,10 +200,10 @@ def _by_path(address: ParsedUrl, url: str) -> Iterator[Junk]:
 
 
 def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]]) -> Junk | None:
-    """Return what parameters say that may be those of another view of a page.
+    """Return what parameters say that may ask for another view of a page.
 
-    Where an order is told in words, the list as such is plain as well: by any one of the other parameters alone, since
-    filters and numbers of pages often stand beside an order.
+    If a parameter gives an order in words, ``plain`` has the list with any one of the other parameters as well, since
+    filters and page numbers often accompany an order.
     """
     doubted = [(name, value) for name, value in given if name in _DOUBTFUL_PARAMETERS]
     if not doubted:
@@ -218,27 +218,27 @@ def _by_doubtful_parameter(address: ParsedUrl, given: Sequence[tuple[str, str]])
 
 
 def _plain(address: ParsedUrl, names: Set[str]) -> ParsedUrl:
-    """Return an address without some parameters."""
+    """Return an address without the parameters of some names."""
     kept = (";".join(part for part in _PART.findall(raw) if _name(part) not in names) for raw in address.query)
     return ParsedUrl(address.prefix, address.path, tuple(filter(None, kept)))
 
 
 def _is_number(name: str, value: str) -> bool:
-    """Return whether a value is the number of something, and neither yes or no nor one of a few orders."""
+    """Return whether a value numbers something, and is neither a yes or no nor one of a few orders."""
     return value.isdecimal() and len(value) >= (2 if name in _ORDERS else 1) and value not in ("0", "1")
 
 
 def _identifies(plain: ParsedUrl) -> bool:
-    """Return whether an address is that of one page, and not of a script that shows many."""
+    """Return whether an address is that of one page, not of a script that shows many."""
     last = plain.path.rpartition("/")[2].lower()
     return bool(plain.query) or (bool(last) and last.rpartition(".")[2] not in _SCRIPTS)
 
 
 def paged_in_order(own: str, urls: Iterable[str]) -> frozenset[str]:
-    """Return which URLs are further pages of a list in its only order, where the pager itself tells the order.
+    """Return which URLs are further pages of a list in its only order, as the list's own page links show that order.
 
     ``own`` is the canonical URL of the list's page, ``urls`` are those of its links. There are none where some pages
-    are linked to without an order, or in several.
+    are linked to without an order, or in several orders.
 
     >>> sorted(paged_in_order("http://a.test/q/7", ["http://a.test/q/7?page=2&sort=old", "http://a.test/q/7?sort=new"]))
     ['http://a.test/q/7?page=2&sort=old']
@@ -263,7 +263,7 @@ def _order_of(given: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
 
 
 def is_challenge(url: str) -> bool:
-    """Return whether an address is that of a picture for people to prove themselves by, another one on each request.
+    """Return whether an address is that of a challenge picture (captcha), which differs on each request.
 
     >>> is_challenge("http://a.test/captcha.php?id=7f3a"), is_challenge("http://a.test/img/captcha-explained.png")
     (True, False)
@@ -272,7 +272,7 @@ def is_challenge(url: str) -> bool:
 
 
 def _parameters(address: ParsedUrl) -> list[tuple[str, str]]:
-    """Return names and values in lower case, those parted by semicolons as well."""
+    """Return names and values in lower case; semicolons part parameters as well."""
     found: list[tuple[str, str]] = []
     for name, value in address.parameters.items():
         if ";" not in name and ";" not in value:

@@ -1,4 +1,4 @@
-"""Runs the navigation actions of a page level, and decides which links of the content are worth following."""
+"""Runs the navigation actions of a page level, and decides which links of the content to follow."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,16 +22,16 @@ from knowledge_base.selectors import Selector, SourceLiterals
 from knowledge_base.url_rules import ParsedUrl
 
 MAX_LINKS = 10_000
-"""The most different URLs of one page that are judged."""
+"""The most distinct URLs of one page that are judged."""
 _FILE = re.compile(
     r"\.(?:css|m?js|json|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|otf|eot|mp[34]|webm|og[gv])$", re.IGNORECASE
 )
 _NO_ALIAS = re.compile(rf"\?|{_FILE.pattern}|\.(?:php\d?|aspx?|cgi|pl|jsp|do)$", re.IGNORECASE)
-"""A query, a file or a script."""
+"""A URL with a query, or of a file or a script."""
 
 
 class Ignored(Subtrees):
-    """The ignored elements of one page."""
+    """The elements of one page that its application ignores."""
 
     def __init__(self, tree: HtmlElement | None = None, elements: Iterable[HtmlElement] = ()) -> None:
         self._tree = tree
@@ -40,7 +40,7 @@ class Ignored(Subtrees):
     def covers_reference(self, reference: str) -> bool:
         """Return whether a URL, as written, occurs in ignored elements and in no link outside of them.
 
-        This serves URLs whose element is not known, such as those that an expression finds in attributes.
+        This is for URLs whose element is unknown, such as those that an expression finds in attributes.
         """
         return self._any and reference in self._references
 
@@ -66,10 +66,10 @@ class ChosenLink(NamedTuple):
 
 @dataclass
 class Links:
-    """The links of one page, resolved once, and those that were refused.
+    """The links of one page, each resolved once, and those that were refused.
 
-    Links that ``ignored`` covers are not among them. ``values`` fill requests and forms, and ``unsent`` are the forms
-    that were not sent.
+    Links within ``ignored`` elements are left out. ``values`` fill requests and forms; ``unsent`` are the forms that
+    were not sent.
     """
 
     page: Page
@@ -92,7 +92,7 @@ class Links:
 
     @cached_property
     def requests(self) -> Requests:
-        """The URLs that the page makes."""
+        """The URLs that requests and forms of the page's application make."""
         return Requests(self.page, self.values, self.unsent)
 
     @cached_property
@@ -119,9 +119,9 @@ class Links:
         return tuple(self._refused.values())
 
     def resolve(self, href: str | None) -> str | None:
-        """Return the canonical URL of a reference of this page; None for none, and for links within the page.
+        """Return the canonical URL of a reference on this page; None for none, and for links within the page.
 
-        Such a URL is never that of a posted form: only forms make these.
+        It is never the URL of a posted form, since only forms make these.
         """
         if not href or href.startswith(("#", "javascript:")):
             return None
@@ -135,7 +135,7 @@ class Links:
     def judge(self, application: Application, url: str) -> UrlVerdict | None:
         """Return the application's verdict on a URL; None for junk, which is recorded.
 
-        Where a draft contradicts itself, the words of the URL decide.
+        Where a draft contradicts itself, the words in the URL decide.
         """
         verdict = self.sites.verdict(application, url)
         said = junk(verdict.url) if verdict.contradicts else None
@@ -158,12 +158,12 @@ class Links:
 
 GuardedWork = Callable[[], list[ChosenLink]]
 Guard = Callable[[Navigate, GuardedWork], list[ChosenLink] | None]
-"""Does the work of an action; None if it cannot be done."""
+"""Does the work of an action; returns None if it fails on this page."""
 
 
 @dataclass(frozen=True)
 class Navigation:
-    """The navigation actions among ``actions`` on one page."""
+    """The navigation actions among ``actions``, to be run on one page."""
 
     links: Links
     application: Application
@@ -177,8 +177,8 @@ class Navigation:
     def run(self, guard: Guard) -> tuple[ChosenLink, ...]:
         """Return the links of all navigation actions, each URL once, in the order of the actions.
 
-        Links to the page itself are left out. An action that finds no others counts as having found nothing, so that
-        the actions that depend on this run.
+        Links to the page itself are left out. An action that finds nothing else counts as having found nothing, so that
+        actions that are run in this case are run.
         """
         chosen: dict[str, ChosenLink] = {}
         productive: set[str] = set()
@@ -207,10 +207,10 @@ class Navigation:
                 yield ChosenLink(asked, made.element, action.name)
 
     def _asked(self, target: PageLevel, url: str) -> str | None:
-        """Return the canonical form of a URL that was made on purpose.
+        """Return the canonical form of a URL that a request or form made.
 
-        Avoid rules keep a crawler from links on pages; a URL that the target level documents was made
-        deliberately. What a posted form sends stays as it is, and its target is judged by the same values.
+        Avoid rules are for links on pages, so they do not apply to a URL that the target level documents. What a posted
+        form sends is unchanged, and its target is judged by the same values.
         """
         posted = posted_by(url)
         if posted is not None:
@@ -223,7 +223,7 @@ class Navigation:
         return verdict.url if verdict is not None else None
 
     def _references(self, selector: Selector) -> Iterator[tuple[HtmlElement | None, str | None]]:
-        """Yield the results of an expression as URLs as written, with their elements if known."""
+        """Yield the results of an expression as URLs as written, each with its element if known."""
         ignored, page = self.links.ignored, self.links.page
         narrowed = self.links.literals.narrow(selector, page.elements)
         for node in narrowed.found(page.tree, page.elements) if narrowed is not None else ():
@@ -248,9 +248,9 @@ class Navigation:
 
 
 def starting_points(links: Links, application: Application) -> Iterator[ChosenLink]:
-    """Return links to levels that are worth fetching from anywhere.
+    """Yield links to levels that are worth fetching from any page.
 
-    They are all that a page of no known level leads to, and what a page leads to whose actions lead to no list.
+    They are all that a page of no known level leads to, and are added on a page whose actions find no list.
     """
     for url, element in links.own:
         verdict = links.judge(application, url)
@@ -259,11 +259,11 @@ def starting_points(links: Links, application: Application) -> Iterator[ChosenLi
 
 
 def unsaid(links: Links, application: Application) -> Iterator[ChosenLink]:
-    """Return links to pages of the site of which its application says nothing: no level and no avoid rule names them.
+    """Yield links to pages of the site that its application does not describe: no level and no avoid rule names them.
 
-    People give pages that stand by themselves addresses of their own (path aliases), and link to them in menus and
-    texts that no action expects. Scripts and parameters are no aliases, and an application without any address of a
-    level says nothing at all.
+    People give pages addresses of their own (path aliases), and link to them in menus and texts where no action looks.
+    Scripts and URLs with parameters are no aliases. Nothing is yielded for an application that documents no URL of any
+    level.
     """
     for url, element in links.own if gives_aliases(application) else ():
         if not _NO_ALIAS.search(url):
@@ -273,15 +273,15 @@ def unsaid(links: Links, application: Application) -> Iterator[ChosenLink]:
 
 
 def gives_aliases(application: Application) -> bool:
-    """Return whether pages of an application may have addresses that it says nothing of, though it says some."""
+    """Return whether pages of an application may have URLs that it does not describe, although it describes some."""
     return application.has_lone_pages and any(level.addresses for level in application.levels)
 
 
 def content_links(links: Links, application: Application, body: HtmlElement) -> Iterator[ChosenLink]:
-    """Return the links within an extracted body.
+    """Yield the links within an extracted body.
 
-    All links to other sites are followed, links to the same site only if a terminal level documents the URL: a link
-    to a quoted post, say, would fetch its thread a second time.
+    All links to other sites are followed, links to the same site only if a terminal level documents the URL: a link to
+    a quoted post, say, would fetch its thread a second time.
     """
     for element in body.iter("a", "area"):
         reference = element.get("href")
@@ -297,7 +297,7 @@ def content_links(links: Links, application: Application, body: HtmlElement) -> 
 
 
 def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterator[ChosenLink]:
-    """Return links in the canonical form of the application of their site, if known."""
+    """Yield links in the canonical form of the application of their site, if known."""
     for url, element in found:
         application = links.sites.application(url)
         if application is None:
@@ -309,16 +309,16 @@ def abroad(links: Links, found: Iterable[tuple[str, etree._Element]]) -> Iterato
 
 
 def note_junk(links: Links, application: Application) -> None:
-    """Note every junk link of the page to its own site, chosen by an action or not."""
+    """Record every junk link of the page to its own site, whether or not an action chose it."""
     for url, _ in links.own:
         links.judge(application, url)
 
 
 def embedded(links: Links, application: Application, addresses: Iterable[str]) -> tuple[str, ...]:
-    """Return the requisites that are worth a request.
+    """Return the page requisites that are worth a request.
 
-    Scripts on the server that the application calls junk are left out although a page shows their answers: the picture
-    of a login challenge, which differs each time, or the beacon that starts a job. Files are kept wherever they are.
+    Scripts on the server that the application calls junk are left out although a page embeds them: the picture of a
+    login challenge, which differs each time, or a beacon that starts a job. Files are always kept.
     """
     return tuple(
         [

@@ -1,6 +1,6 @@
 """The links of a page: their texts and surroundings, and what the text of an object refers to.
 
-The steps of work that a page takes are counted before it is read; behind the beginning of a long one only links are.
+The work of reading a page is counted in steps before it begins. Beyond the steps that are allowed, only links are read.
 """
 
 import re
@@ -31,7 +31,7 @@ _AROUND = text.BLOCKS | {"td", "th"}
 
 
 class Contexts:
-    """Reads the context of links on one page; the text around several links of one block is read once."""
+    """Reads the text around links of one page; the text of a block with several links is read once."""
 
     def __init__(self, page: Page) -> None:
         self._read: dict[Element, str] = {}
@@ -54,7 +54,7 @@ class Contexts:
 
 
 def anchor_text(element: Element) -> str:
-    """Return the clickable text of a link: its text, else the alternative text of its image, else its title."""
+    """Return the text of a link, else the alternative text of its image, else its title."""
     shown = text.excerpt(element, MAX_ANCHOR, text.OtherLinks(element))
     if not shown:
         images = (image.get("alt") or image.get("title") or "" for image in element.iter("img"))
@@ -65,7 +65,7 @@ def anchor_text(element: Element) -> str:
 def outlink_of(
     link: ChosenLink, part: int | None, contexts: Contexts, entries: Mapping[Element, str] | None = None
 ) -> Outlink:
-    """Describe a chosen link by its text and the text around it, which is that of its entry in a list, if any."""
+    """Return a chosen link with its text and the text around it, or that of its entry in a list, if any."""
     if link.element is None:
         return Outlink(link.url, "", part=part, action=link.action)
     anchor = anchor_text(link.element)
@@ -86,7 +86,7 @@ def outlink_of(
 class LinkCollector:
     """Collects links in the canonical form of the application of their site, if known, each once.
 
-    Junk is refused: URLs that the application calls junk, else those whose words suggest it.
+    Junk is refused: URLs that the application calls junk; without an application, those whose words suggest it.
     """
 
     sites: Sites
@@ -94,7 +94,7 @@ class LinkCollector:
     refused: dict[str, Refused] = field(default_factory=dict)
 
     def add(self, link: Outlink) -> None:
-        """Take a link, or refuse it."""
+        """Collect a link, or refuse it."""
         url = self.sites.judge.without_id(link.url)
         application = self.sites.application(url)
         verdict = self.sites.verdict(application, url) if application is not None else None
@@ -109,15 +109,15 @@ class LinkCollector:
 LINKS, IMAGES, MEDIA = "links", "images", "media"
 _READ = ("a", "area", "img", "video", "audio")
 MAX_KEPT = 500
-"""Links, pictures, and films and sounds, of one object that are kept."""
+"""The most links of one object that are kept; likewise its pictures, and its films and sounds."""
 
 
 @dataclass(frozen=True)
 class References:
-    """Reads the references of objects on one page.
+    """Finds what objects on one page refer to.
 
-    ``application`` and ``level`` are those of the page, None if they are not known; ``own`` is the URL of the first
-    page if the page is one of several.
+    ``application`` and ``level`` are those of the page, None if unknown; ``own`` is the URL of the first page if the
+    page is one of several.
     """
 
     links: Links
@@ -126,7 +126,7 @@ class References:
     level: PageLevel | None = None
 
     def added(self, extracted: Iterable[Extracted]) -> tuple[Extracted, ...]:
-        """Return objects with their links, images and media, except those that the knowledge base already defines."""
+        """Return objects with the links, images and media in their bodies, except what the knowledge base defines."""
         return tuple(
             replace(each, object=self.of(each.object, each.body, each.without)) if each.body else each
             for each in extracted
@@ -157,7 +157,7 @@ class References:
                 yield address
 
     def _near(self, url: str) -> str | None:
-        """Return the form of a URL of the same site; None for the page's own thread and where no page is."""
+        """Return the form of a URL of the same site; None for the page's own thread, and for a URL of no page."""
         if self.application is None:
             return url if url not in (self.own, self.links.page.url) and junk_reason(url) is None else None
         verdict = self.links.sites.verdict(self.application, url)
@@ -165,7 +165,7 @@ class References:
         return verdict.url if verdict.reason is None and self.own not in (whole, verdict.url) else None
 
     def _far(self, url: str) -> str:
-        """Return the form of a URL elsewhere, canonical if the application of its site is known."""
+        """Return the form of a URL of another site, canonical if that site's application is known."""
         application = self.links.sites.application(url)
         return url if application is None else self.links.sites.verdict(application, url).url
 
@@ -181,7 +181,7 @@ def _each(addresses: Iterator[str]) -> tuple[Value, ...]:
 
 
 READ_STEPS: Final = 40_000
-"""Tags that are read, and what is as much work as one tag: so many take about a second."""
+"""The most steps of reading a page, of which each tag is one: about a second of work."""
 
 TEXT_STEP, TAG_STEP = 80, 400
 """The bytes of text, and those within a tag, that are as much work as one more tag."""
@@ -194,7 +194,7 @@ LONG_STEPS, LONG_TEXT, LONG_BYTES = 12_000, 480_000, 2_000_000
 wait for them."""
 
 READ_DEPTHS: Final = 2_500_000
-"""The most that the depths of the elements which are read add up to: much is looked for from an element upwards."""
+"""The most that the depths of all read elements may add up to, since much is searched for from an element upwards."""
 
 _UNREAD = ("audio/", "font/", "image/", "video/")
 _DEEP = 100
@@ -206,7 +206,7 @@ _RAW = re.compile(rb"<(script|style)(?=[\s/>])", re.IGNORECASE)
 
 
 def beginning_of(page: Page) -> Page:
-    """Return the beginning of an HTML page that is read with all means; itself where that is all of it."""
+    """Return the beginning of an HTML page that is read completely; the page itself where that is all of it."""
     beginning = page.beginning(read_bytes(page.body))
     if beginning.body.count(b"<") <= _FEW_TAGS or not _is_deep(beginning.tree):
         return beginning
@@ -215,7 +215,7 @@ def beginning_of(page: Page) -> Page:
 
 
 def is_long(page: Page) -> bool:
-    """Return whether reading a page takes long, by its size alone. Time is linear in the size of the page."""
+    """Return whether reading a page takes long, judged by its size alone. Time is linear in the size of the page."""
     if page.transcript is not None:
         return sum(len(sheet.text) for sheet in page.transcript.sheets) > LONG_TEXT
     size = len(page.body)
@@ -225,10 +225,10 @@ def is_long(page: Page) -> bool:
 
 
 def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
-    """Return how many of the first bytes of an HTML page are read with all means; all of them for most pages.
+    """Return how many bytes at the beginning of an HTML page are read completely; for most pages, all.
 
-    What scripts, style sheets and comments hold is no work, however much it is: the body of a page is bounded by its
-    crawl (``limits.page_bytes``). Time is linear in the size of the page.
+    Scripts, style sheets and comments cost no steps, however long they are: the crawl bounds the size of a page
+    (``limits.page_bytes``). Time is linear in the size of the page.
     """
     most = len(body)
     if body.count(b"<") * (1 + LINE_STEPS) + len(body) // TEXT_STEP <= most_steps:
@@ -248,7 +248,7 @@ def read_bytes(body: bytes, most_steps: int = READ_STEPS) -> int:
 
 
 def _end(body: bytes, tag: int, most: int) -> int:
-    """Return where a tag ends, with what it holds if no reader sees that."""
+    """Return where a tag ends, together with its content if no reader sees that."""
     raw = _RAW.match(body, tag)
     if raw is not None:
         found = _END[raw[1].lower()].search(body, tag, most)
@@ -259,9 +259,9 @@ def _end(body: bytes, tag: int, most: int) -> int:
 
 
 def with_rest(found: Assistance, beginning: Page, page: Page, links: Links) -> Assistance:
-    """Return what was understood of a page's beginning, with the links of all of it, and a word on what was not read.
+    """Return the reading of a page's beginning with the links of the whole page, and a note on what was not read.
 
-    Of a known application only the links that it documents are followed beyond the beginning.
+    Of a known application, only links that it documents are followed beyond the beginning.
     """
     with_links = links_alone(found, page, links)
     application = found.match.application if found.match is not None else None
@@ -269,9 +269,9 @@ def with_rest(found: Assistance, beginning: Page, page: Page, links: Links) -> A
 
 
 def links_alone(found: Assistance, page: Page, links: Links) -> Assistance:
-    """Add all links of a page to what was understood of it, in time that is linear in its size.
+    """Add all links of a page to its reading, in time linear in its size.
 
-    Of a known application only the links that it documents are followed.
+    Of a known application, only links that it documents are followed.
     """
     application = found.match.application if found.match is not None else None
     known = {each.url for each in found.document.outlinks} | {page.url}

@@ -1,4 +1,4 @@
-"""Make URLs that no page links to: JSON endpoints of its application, and forms that are filled in."""
+"""Make URLs that no page links to: those of an application's JSON endpoints, and of filled-in forms."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ from knowledge_base.selectors import Node, Selector
 from knowledge_base.url_rules import ParsedUrl
 
 MAX_CONTROLS = 500
-"""The most controls of one form that are read."""
+"""The most controls that are read of one form."""
 
 Entry = tuple[str, str]
 
@@ -42,9 +42,9 @@ class NotSentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FormSubmission:
-    """A form without secrets and side effects: the URL its values are sent to, its preset values, and its method.
+    """The submission of a form without secrets and side effects: its target URL, preset values and method.
 
-    ``codec`` is the encoding that names and values are sent in.
+    ``codec`` is the encoding of names and values.
     """
 
     target: str
@@ -53,11 +53,10 @@ class FormSubmission:
     codec: str = "utf-8"
 
     def filled(self, values: Mapping[str, str]) -> str:
-        """Return the canonical URL to ask for, with these values in place of the form's own of the same names.
+        """Return the canonical URL to request, with these values in place of the form's own of the same names.
 
         A value whose name the form does not have comes last. The query of the form's target is replaced, as by
-        browsers, unless the form is posted (``aahcrawler.urls``). Raises `NotSentError` for a URL that is too
-        long.
+        browsers, unless the form is posted (``aahcrawler.urls``). Raises `NotSentError` for a URL that is too long.
         """
         entries: list[Entry] = []
         left = dict(values)
@@ -76,10 +75,10 @@ class FormSubmission:
 
 
 def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: bool = False) -> FormSubmission:
-    """Return the values that a browser would send on Enter in an untouched form. Raises `NotSentError`.
+    """Return what a browser would submit on Enter in an untouched form. Raises `NotSentError`.
 
-    They are the values of all controls that are neither disabled nor unchecked, and of the first button. A form that is
-    sent with method post is only sent where somebody knows that it changes nothing (``may_post``).
+    These are the values of all controls that are neither disabled nor unchecked, and of the first button. A form with
+    method post is only sent if it is known to change nothing (``may_post``).
     """
     controls = tuple(_controls(form))
     button = next((control for control in controls if _is_submitter(control)), None)
@@ -110,10 +109,10 @@ def submission(form: HtmlElement, page_url: str, base_url: str, *, may_post: boo
 
 @dataclass(frozen=True, slots=True)
 class PasswordForm:
-    """A form to log in by: where and how its values are sent, and which it would send untouched.
+    """A login form: where and how its values are sent, and the values of the untouched form.
 
     ``names`` are those of all its controls, ``asks_password`` says that one of them is for a password, ``codec`` is the
-    encoding that all is sent in.
+    encoding of names and values.
     """
 
     target: str
@@ -124,13 +123,13 @@ class PasswordForm:
     codec: str
 
     def filled(self, values: Mapping[str, str]) -> bytes:
-        """Return the body that is sent with these values in place of the form's own: tokens in hidden fields stay."""
+        """Return the body to send, with these values in place of the form's own; tokens in hidden fields stay."""
         kept = [(name, value) for name, value in self.entries if name not in values]
         return _encoded([*kept, *values.items()], self.codec).encode("ascii")
 
 
 def password_form(form: HtmlElement, page_url: str, base_url: str) -> PasswordForm:
-    """Return what a form to log in by would send to where; the page's own URL for an action that is none."""
+    """Return what a login form would send, and to which URL; the page's own URL for a form without a valid action."""
     controls = tuple(_controls(form))
     button = next((control for control in controls if _is_submitter(control)), None)
     override = button if button is not None else form
@@ -145,7 +144,7 @@ def password_form(form: HtmlElement, page_url: str, base_url: str) -> PasswordFo
 
 
 def _codec(form: HtmlElement, base_url: str) -> str:
-    """Return the encoding that a form is sent in: the first that it accepts and that is known, else the document's."""
+    """Return the encoding in which a form is sent: the first known one that it accepts, else the document's."""
     accepted = form.get("accept-charset")
     if accepted is None:
         return base_url.codec if isinstance(base_url, urls.DocumentBase) else "utf-8"
@@ -153,7 +152,7 @@ def _codec(form: HtmlElement, base_url: str) -> str:
 
 
 def _encoded(entries: Iterable[Entry], codec: str) -> str:
-    """Encode for a query as browsers do (WHATWG URL, application/x-www-form-urlencoded)."""
+    """Return names and values as a query, encoded as by browsers (WHATWG URL, application/x-www-form-urlencoded)."""
     return "&".join("=".join(in_form(_BREAK.sub("\r\n", each), codec) for each in entry) for entry in entries)
 
 
@@ -161,16 +160,16 @@ def _controls(form: HtmlElement) -> Iterator[HtmlElement]:
     """Yield the controls that belong to a form and can be used, in document order."""
     name = form.get("id")
     inside = [control for control in form.iter(*_CONTROLS) if control.get("form") in (None, name)]
-    outside = [control for control in _owned(form, name=name) if _form_around(control) is not form] if name else []
+    outside = (
+        [control for control in _owned(form, name=name) if next(control.iterancestors("form"), None) is not form]
+        if name
+        else []
+    )
     if outside:
         wanted = {*inside, *outside}
         root = form.getroottree().getroot()
         inside = [control for control in root.iter(*_CONTROLS) if control in wanted]
     return (control for control in inside[:MAX_CONTROLS] if not _is_disabled(control))
-
-
-def _form_around(control: HtmlElement) -> HtmlElement | None:
-    return next(control.iterancestors("form"), None)
 
 
 def _is_disabled(control: HtmlElement) -> bool:
@@ -244,13 +243,13 @@ def _option_value(option: HtmlElement) -> str:
 
 
 MAX_REQUESTS = 200
-"""URLs that one page may make."""
+"""The most URLs that one page may make."""
 
 MAX_FORMS = 10
-"""Forms of one page that an action sends."""
+"""The most forms of one page that an action sends."""
 
 MAX_VALUE_LENGTH = 500
-"""Characters of a value; nothing that long is a number, a name or a keyword."""
+"""The most characters of a value; nothing longer is a number, a name or a keyword."""
 
 Values = Mapping[str, tuple[str, ...]]
 """The words in the Intelligent Crawl Definition: ``keywords``, ``entities``."""
@@ -277,7 +276,7 @@ class Unsent:
 
 @dataclass(frozen=True, slots=True)
 class MadeUrl:
-    """A URL that was made, and the element whose text describes its target, if any."""
+    """A URL that a request or form made, and the element whose text describes its target, if any."""
 
     url: str
     element: HtmlElement | None = None
@@ -291,7 +290,7 @@ class _Value:
 
 @dataclass
 class Requests:
-    """The URLs that one page makes, at most ``MAX_REQUESTS`` for all of its actions together."""
+    """Makes the URLs of one page, at most ``MAX_REQUESTS`` for all of its actions together."""
 
     page: Page
     values: Values = field(default_factory=no_values)
@@ -301,7 +300,7 @@ class Requests:
     def of(self, action: Navigate) -> Iterator[MadeUrl]:
         """Yield the canonical URLs of an action's requests and forms, in their order, each once.
 
-        All are on the page's own site, whatever the page contains. A request that lacks a value is not made; a form
+        All are on the page's own site, whatever the page contains. A request that lacks a value is not made. A form
         that lacks one, or must not be sent, is recorded in ``unsent``.
         """
         found: dict[str, MadeUrl] = {}
@@ -383,11 +382,11 @@ class Requests:
 
 
 def address(template: str, values: Mapping[str, str], page_url: str) -> str | None:
-    """Return the canonical URL that a template makes of values, None if it makes none on the page's site.
+    """Return the canonical URL of a template filled with values, None if it is not on the page's site.
 
-    A ``{name}`` is replaced by a value, percent-encoded so that it stays within its part of the path or query. The
-    value at the beginning of a template is a URL itself, such as the root of an application's endpoints, and is
-    not encoded; if it has a query, the query of the template is added to it.
+    A ``{name}`` is replaced by a value, percent-encoded so that it stays within its part of the path or query. A value
+    at the beginning of a template is a URL itself, such as the root of an application's endpoints, and is not encoded;
+    if it has a query, the query of the template is added to it.
 
     >>> address("/posts/{id}?q={word}", {"id": "7", "word": "a&b/c"}, "http://a.test/x")
     'http://a.test/posts/7?q=a%26b%2Fc'
@@ -400,15 +399,13 @@ def address(template: str, values: Mapping[str, str], page_url: str) -> str | No
         return None
     first = _PLACE.match(template)
     root = values[first[1]].partition("#")[0] if first else ""
-    rest = _PLACE.sub(lambda place: _within(values[place[1]]), template[first.end() if first else 0 :])
+    rest = _PLACE.sub(
+        lambda place: quote(values[place[1]], safe="", errors="replace"), template[first.end() if first else 0 :]
+    )
     if "?" in root:
         rest = rest.replace("?", "&", 1)
     url = urls.resolve(page_url, root + rest)
     return url if url is not None and site_of(url) == site_of(page_url) and not is_reserved(url) else None
-
-
-def _within(value: str) -> str:
-    return quote(value, safe="", errors="replace")
 
 
 def _plus(value: str, number: int) -> str:

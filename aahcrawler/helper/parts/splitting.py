@@ -25,10 +25,10 @@ from knowledge_base.model import Application, Navigate
 from online_analysis.document import DocumentPart, LevelRole, Outlink
 
 MAX_REST = 20_000
-"""The most characters of a page outside of its entries that are kept."""
+"""The most characters that are kept of a page's text outside of its entries."""
 
 MAX_TEXT = 1_000_000
-"""Characters that are kept of all entries of a page."""
+"""The most characters that are kept of all entries of a page."""
 
 _CONTROLS = ("button", "select", "textarea")
 _OF_SECTIONS = frozenset({"footer", "header"})
@@ -50,10 +50,10 @@ class ListText:
 def read_list(
     page: Element, links: Sequence[Sequence[Element]], zones: Zones, given: Mapping[Element, Entry] | None = None
 ) -> ListText:
-    """Read the text around links of a page; sidebars, boilerplate and controls of forms are left out.
+    """Read the text around links of a page; sidebars, boilerplate and form controls are left out.
 
-    Of several groups of links, the later ones make entries only outside of those before. ``given`` are entries that are
-    known already. If all links lie in the declared main part of the page, only that part is read.
+    Of several groups of links, later ones make entries only outside of the entries of earlier ones. ``given`` are
+    entries that are already known. If all links lie in the declared main part of the page, only that part is read.
     """
     given = given or {}
     heads = [*(link for group in links for link in group), *(entry[0] for entry in given.values())]
@@ -84,19 +84,22 @@ def _region(page: Element, heads: Iterable[Element]) -> Element:
 
 
 def _of_entries(found: Mapping[Element, Entry], elements: Iterable[Element]) -> frozenset[Element]:
-    """Return the elements within entries: the header, footer or tags within an entry are those of a post."""
+    """Return the elements that lie within entries: a header, footer or list of tags in an entry belongs to a post."""
     within = Subtrees(element for entry in found.values() for element in entry)
     return frozenset(filter(within.covers, elements))
 
 
 def _title(region: Element) -> Sequence[Element]:
-    """Return the heading of a list, which leads nowhere; headings of its entries are several, or do."""
+    """Return the heading of a list: the only heading, without a link.
+
+    Headings of entries are several, or have links.
+    """
     headings = list(islice(region.iter("h1"), 2))
     return headings if len(headings) == 1 and headings[0].find(".//a") is None else ()
 
 
 def declared_main(page: Element) -> Element | None:
-    """Return the declared main part of a page, None if it declares none or several."""
+    """Return the main part that a page declares, None if it declares none or several."""
     mains: list[Element] = _mains(page)
     return mains[0] if mains and len(mains) == 1 + len(_mains(mains[0])) else None  # Others lie in the first one.
 
@@ -125,7 +128,7 @@ _BOILERPLATE = frozenset({Zone.MENU, Zone.DROPPED})
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The parts of a page, its links with the parts that they lie in, and the text of a list outside of its entries.
+    """The parts of a page, each link with the part that it lies in, and the text of a list outside of its entries.
 
     ``is_empty_list`` is True for a page of an intermediate level whose actions chose only links in menus and footers.
     """
@@ -178,16 +181,16 @@ class Splitting:
         return Split((*parts, *(part for part, _ in blocks)), tuple(outlinks.values()), found.rest, is_empty)
 
     def _others(self, known: Iterable[Outlink]) -> Iterable[ChosenLink]:
-        """Return links that no action chose, without which a part of the site may be out of reach.
+        """Return links that no action chose, but without which a part of the site may be out of reach.
 
-        A crawl may begin at any post, and a theme may link to the front page otherwise than actions expect.
+        A crawl may begin at any post, and a theme may link to the front page in a way that actions do not expect.
         """
         if not self._is_list and all(link.leads_to != "intermediate" for link in known):
             yield from starting_points(self.links, self.application)
         yield from unsaid(self.links, self.application)
 
     def _listed(self, chosen: Iterable[ChosenLink], zones: Zones) -> ListText:
-        """Read the entries of a list, those of the action that chose most of them first."""
+        """Read the entries of a list; those of the action that chose the most links come first."""
         by_action: dict[str | None, list[Element]] = {}
         for link in chosen:
             if link.element is not None:
@@ -283,7 +286,7 @@ _QUOTED_TEXT = 100_000
 
 @dataclass
 class GenericSplit:
-    """The parts of a page, and for the elements of links the part that each lies in, if any.
+    """The parts of a page, and the part in which the element of each link lies, if any.
 
     ``rest`` is the main content outside of posts or entries, ``contexts`` are the texts of entries by their links.
     """
@@ -308,10 +311,10 @@ class GenericSplit:
 def split(page: Page, reading: GenericReading, links: Sequence[PageLink]) -> GenericSplit:
     """Split an HTML page by the results of induction.
 
-    Posts and comments are a content part each, and so is an article. Without post and article, the entries of lists,
-    found by induction or around links on their own, are one navigation part; the other content of the page is the rest,
-    or a content part if it is longer. With few entries the main content is the content, or all of the page's text if
-    that is much more. Each sidebar is a part.
+    Each post or comment is a content part, and so is an article. On a page without posts and article, the entries of
+    lists, found by induction or around links, are one navigation part; the other content of the page is the rest, or a
+    content part if it is longer. If entries are few, the main content is the content part, or all of the page's text if
+    that is much longer. Each sidebar is a part.
     """
     written = [item for item in reading.objects if item.type in _WRITTEN and body_of(item)]
     teasers = _teasers(reading)
@@ -344,14 +347,14 @@ def whole(page: Page) -> GenericSplit:
 
 
 def _read_list(page: Page, sorting: "_Sorting", teasers: Sequence[Record], links: Sequence[PageLink]) -> ListText:
-    """Read the entries that induction found, and those that other links are of."""
+    """Read the entries that induction found, and entries around further links."""
     at = {link.url: link.element for link in links}
     given = {at.get(each.target or "", each.element): each.elements for each in teasers}
     return read_list(page.tree, [[link.element for link in sorting.listed]], sorting.zones, given)
 
 
 def _add_list(found: GenericSplit, listed: ListText, sorting: "_Sorting", main: str, taken: Sequence[str]) -> None:
-    """Add the entries of a list and the rest of the page; if there are few entries, the main content instead."""
+    """Add the entries of a list and the rest of the page; if entries are few, add the main content instead."""
     written = found.texts
     rest = _without(listed.rest, taken, written)
     if len(sorting.entered) >= _MIN_ENTRIES:
@@ -375,12 +378,12 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _is_whole(written: Iterable[WebObject]) -> bool:
-    """Return whether a page has posts or an article, not only comments on an object that is not found."""
+    """Return whether a page has posts or an article, and not only comments on something that was not found."""
     return any(item.type in _WHOLES for item in written)
 
 
 def _add_content(found: GenericSplit, written: Sequence[WebObject], sorting: "_Sorting", main: str) -> None:
-    """Add the main content outside of posts to an article that is cut, as a part of its own, or as the rest."""
+    """Add main content that no post has: to an article that is truncated, as a part of its own, or as the rest."""
     if [item.type for item in written] == ["article"] and _is_cut(found.parts[0].text, main):
         found.parts[0] = replace(found.parts[0], text=main)
         found.part_of.update(dict.fromkeys(sorting.quoted, 0))
@@ -393,8 +396,8 @@ def _add_content(found: GenericSplit, written: Sequence[WebObject], sorting: "_S
 class _Sorting:
     """The links of a page, grouped by their surroundings.
 
-    ``owned`` links lie in posts, ``entered`` ones in or as entries of lists, ``listed`` are those that are entries
-    themselves, ``quoted`` lie in the lines of the main content, and ``beside`` are all others.
+    ``owned`` links lie in posts, ``entered`` links lie in entries of lists or are entries themselves, and these are
+    ``listed``. ``quoted`` links lie in lines of the main content, and ``beside`` are all others.
     """
 
     def __init__(self, page: Page, regions: Mapping[HtmlElement, int], entries: Collection[HtmlElement]) -> None:
@@ -430,7 +433,7 @@ class _Sorting:
 
 
 def _is_entry(link: PageLink) -> bool:
-    """Return whether a link, with the text around it, is as long as a title; one Chinese character counts three."""
+    """Return whether a link with the text around it is as long as a title; one Chinese character counts as three."""
     return len((link.context or link.anchor).encode("utf-8", "replace")) >= _MIN_TITLE_LENGTH
 
 
@@ -463,7 +466,7 @@ def _elements(records: Iterable[Record]) -> Sequence[HtmlElement]:
 
 
 def _boilerplate(zones: Zones, most: int) -> Iterable[str]:
-    """Yield the texts of menus, footers and the like; one that is longer than half of the main content is spared."""
+    """Yield the texts of menus, footers and the like, except those longer than half of the main content."""
     taken: set[Element] = set()
     for element in zones.boilerplate[:_MAX_BOILERPLATE]:
         if not taken.isdisjoint(element.iterancestors()):
@@ -475,13 +478,13 @@ def _boilerplate(zones: Zones, most: int) -> Iterable[str]:
 
 
 def _is_cut(body: str, main: str) -> bool:
-    """Return whether the main content has much running text that the body of an article has not."""
+    """Return whether the main content has much running text that the body of an article lacks."""
     missing = sum(len(line) for line in _without(main, (body,)).split("\n") if len(line) >= _RUNNING)
     return missing > _MUCH * len(body)
 
 
 def _beside(blocks: Iterable[Sidebar], links: Mapping[Element, PageLink]) -> Iterable[str]:
-    """Yield the lines that sidebars may have: runs of text, links, and the items of lists that contain these."""
+    """Yield the lines that sidebars may have: runs of text, links, and list items that contain links."""
     for block in blocks:
         yield block.text
         for link in block.links:
@@ -489,24 +492,23 @@ def _beside(blocks: Iterable[Sidebar], links: Mapping[Element, PageLink]) -> Ite
 
 
 def _without(text: str, *taken: Iterable[str]) -> str:
-    """Return a text without the lines of others."""
+    """Return a text without the lines of other texts."""
     lines = {line for texts in taken for each in texts for line in each.split("\n")}
     return "\n".join(line for line in text.split("\n") if line not in lines) if lines else text
 
 
 _MIN_KEPT = 0.5
-"""The share of the visible text, without boilerplate and sidebars, that a document has of most pages."""
+"""The share of the visible text, without boilerplate and sidebars, that the document of most pages has."""
 _MAX_LINES = 2_000
-"""The lines of a page that are compared with its document."""
+"""The most lines of a page that are compared with its document."""
 _all_text = etree.XPath("string()", smart_strings=False)
 
 
 def lost_text(page: Element, zones: Zones, texts: Iterable[str]) -> str:
-    """Return the visible text that a document with some texts lacks, "" if it has half of it or more.
+    """Return the visible text that is in none of a document's texts; "" if they have half of it or more.
 
-    A page with an introduction and a long list of contents is read as a short article: its list is what it is about.
-    Menus, footers, advertising and sidebars do not count. At most ``MAX_REST`` characters of 2,000 lines are
-    returned.
+    A page with an introduction and a long list is read as a short article, although the list is its content. Menus,
+    footers, advertising and sidebars do not count. At most ``MAX_REST`` characters of 2,000 lines are returned.
     """
     kept = "\n".join(texts)
     body = page.find("body")
