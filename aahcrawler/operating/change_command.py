@@ -43,7 +43,7 @@ def changes(
     """
     from sqlite3 import Error
 
-    from aahcrawler.layout import DEFINITION
+    from aahcrawler.layout import ARCHIVE, DEFINITION
     from aahcrawler.revisits.change_feed import write_changes
     from aahcrawler.revisits.change_log import opened_changes
     from aahcrawler.revisits.visit_record import WantedVisits
@@ -65,7 +65,8 @@ def changes(
         telling=telling,
     )
     with exit_on_error(DamageError, OSError, Error):
-        if not (crawl / DEFINITION).exists():
+        # A crawl that is just starting has put away the definition of the crawl before it.
+        if not ((crawl / DEFINITION).exists() or (crawl / ARCHIVE).exists()):
             raise DamageError(f"{crawl}: is no folder of a crawl; name the folder that a definition calls `output`")
         with opened_changes(crawl) as index:
             found = index.newest(wanted) if output_format is ChangeFormat.ATOM else index.visits(wanted)

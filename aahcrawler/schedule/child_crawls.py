@@ -38,6 +38,8 @@ LIMITED: Final = ("limits.", "closespider_")
 """The beginnings of the reasons with which crawls end that reached one of their limits."""
 AAH: Final = (sys.executable, "-m", "aahcrawler.cli")
 _GIVING: Final = frozenset({"", Verdict.PENDING, *GIVING})
+_PROGRESS: Final = ("now: ", "pages: ")
+"""The beginnings of the lines that say how far a crawl is by now."""
 _READ: Final = 1 << 14
 _MAX_SAID: Final = 2000
 _MAX_SEEDS: Final = 20
@@ -278,7 +280,7 @@ def is_locked(log: Path) -> bool:
 
 
 def _last_lines(log: Path) -> str:
-    """Return the end of a process's output, without control characters."""
+    """Return the end of a process's output, without control characters and lines of progress."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - _READ))
@@ -286,7 +288,7 @@ def _last_lines(log: Path) -> str:
     except OSError:
         return ""
     plain = ("".join(sign for sign in line if sign.isprintable()).strip() for line in lines)
-    return "\n".join(filter(None, plain))[-_MAX_SAID:]
+    return "\n".join(line for line in plain if line and not line.startswith(_PROGRESS))[-_MAX_SAID:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Each command imports its modules when it is called, so that ``--help`` is fast.
 # ruff: noqa: PLC0415
 
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,7 +82,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
 
     If the file cannot be used, the first row says why, and others come from the log.
     """
-    from contextlib import ExitStack
+    from contextlib import ExitStack, suppress
     from dataclasses import replace
     from datetime import UTC, datetime
 
@@ -96,12 +96,15 @@ def _upcoming(file: Path) -> "list[Upcoming]":
     place = Place(file)
     with ExitStack() as opened:
         log: VisitLog | None = None
+        known: Iterable[str] = ()
         try:
             if file.exists() or place.log.exists():
                 log = opened.enter_context(VisitLog.opened(place.log))
             schedule, mistaken = Schedule.sound(file)
         except LogError as error:
-            return broken(place.log, str(error), None)
+            with suppress(IcdError):
+                known = Schedule.sound(file)[0].crawls
+            return broken(place.log, str(error), None, known)
         except IcdError as error:
             return broken(file, str(error), log)
         folders = CrawlFolders(place.folder)

@@ -206,6 +206,11 @@ class Scheduler:
     def _visit(self, name: str, now: datetime) -> None:
         """Begin a visit, or retry one that failed."""
         entry = self.schedule.crawls[name]
+        known = self._open.get(name)
+        # The crawl may have come to its end while nobody looked, and its definition may be gone since.
+        if known is not None and self._is_made(known.visit) and not self._crawls.is_used(known.visit.folder):
+            self._conclude(name, known, now, self._crawls.told(known.visit.folder))
+            return
         stamp = self._folders.stamp(entry)
         try:
             folder = self._folders.of(entry)
@@ -219,13 +224,8 @@ class Scheduler:
             logger.info("%s: waits for a crawl in %s that somebody else has started", name, folder)
             self._not_before[name] = now + IN_USE
             return
-        told = self._crawls.told(folder)
-        known = self._open.get(name)
-        if known is not None and self._is_made(known.visit):  # While nobody looked.
-            self._conclude(name, known, now, told)
-            return
         if known is None:
-            known = self._open[name] = _Open(self._begun(name, now, folder, told.mark))
+            known = self._open[name] = _Open(self._begun(name, now, folder, self._crawls.told(folder).mark))
         else:
             self.log.grant(name, now)
         try:
@@ -234,7 +234,7 @@ class Scheduler:
             units = turn_of(rhythm).of
             within, interval = max(MINUTE, (rhythm.due(past, now).at - now) / units), rhythm.interval(past) / units
             pages = fitting_rhythm(self.log, name, entry, folder, within, interval)
-            self._tell_of_length(name, now, within, keeps_to_it=pages is not None)
+            self._tell_of_length(name, now, max(within, interval), keeps_to_it=pages is not None)
             fitting = (
                 with_budget(self.schedule, self._folders, name)
                 if pages is None
@@ -267,8 +267,11 @@ class Scheduler:
         logger.info("%s: visit %d begins%s", name, visit.number, late)
         return visit
 
-    def _tell_of_length(self, name: str, now: datetime, within: timedelta, *, keeps_to_it: bool) -> None:
-        """Log how long a visit takes; notify people once if that exceeds its rhythm, until it fits again."""
+    def _tell_of_length(self, name: str, now: datetime, interval: timedelta, *, keeps_to_it: bool) -> None:
+        """Log how long a visit takes; notify people once if that exceeds its rhythm, until it fits again.
+
+        A visit that begins late and is due again soon is no reason to change a rhythm that has the time.
+        """
         if keeps_to_it:
             self._tell_once_of_length(name, now, "all of it does not fit before it is due again", _IN_TURN)
             return
@@ -276,11 +279,11 @@ class Scheduler:
         if expected is None:
             return
         takes = timedelta(seconds=round(expected))
-        logger.info("%s: takes about %s, and is due again in %s", name, takes, within - within % SECOND)
-        if takes <= within:
+        logger.info("%s: takes about %s, and is due every %s", name, takes, interval - interval % SECOND)
+        if takes <= interval:
             self._too_long.discard(name)
         else:
-            text = f"a visit takes about {takes}, and it is due again in {within - within % SECOND}"
+            text = f"a visit takes about {takes}, and is due every {interval - interval % SECOND}"
             advice = "visits then stand for several due moments; give it a longer rhythm, `pages`, or limits"
             self._tell_once_of_length(name, now, text, advice)
 
@@ -297,7 +300,7 @@ class Scheduler:
         """Record the end of a completed visit."""
         lacks = code == SEED_GAVE_NOTHING or told.lacks_a_seed
         outcome = Outcome.ATTENTION if lacks else Outcome.ENDED
-        said = "\n".join(filter(None, (told.seeds_in_words, each.said))) if lacks else ""
+        said = (told.seeds_in_words or each.said) if lacks else ""
         self._end(name, each, now, outcome, told, said)
 
     def _look_at(self, name: str, each: _Open, now: datetime) -> None:

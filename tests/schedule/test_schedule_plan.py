@@ -288,8 +288,8 @@ def test_a_file_that_is_broken_is_a_row_that_says_where_and_what_to_do(tmp_path:
     units.unlink()
     file.write_bytes(b"crawls: {a: {definition: a.yaml, every: 10 min}}")
     (tmp_path / "schedule.sqlite").write_bytes(b"no database" * 999)
-    code, (_, of_log, *_), output = said()
-    assert (code, of_log[0]) == (2, "schedule.sqlite")
+    code, (_, of_log, of_crawl, *_), output = said()
+    assert (code, of_log[0], of_crawl[:2]) == (2, "schedule.sqlite", ["a", "unknown"])
     assert "put back a copy of it" in output
 
 

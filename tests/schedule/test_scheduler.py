@@ -174,7 +174,31 @@ def test_a_visit_longer_than_its_interval_overlaps_with_none(world: World) -> No
         world.goes_on(scheduler, 6 * HOUR)
     assert [each.moments for each in world.visits()] == [1, 2, 3]
     (told,) = (each for each in world.notices if each.occasion == "attention")
-    assert told.text.startswith("a visit takes about 2:30:00, and it is due again in 0:30:00")
+    assert told.text.startswith("a visit takes about 2:30:00, and is due every 1:00:00")
+
+
+def test_a_visit_that_begins_late_is_not_told_to_be_too_long_for_its_rhythm(world: World) -> None:
+    world.lasts = HOUR / 2
+    with world.looked_after() as scheduler:
+        scheduler.look()
+        world.goes_on(scheduler, HOUR / 2)
+    world.clock.at += 1.3 * HOUR  # Twelve minutes are left until it is due again.
+    with world.looked_after() as scheduler:
+        world.goes_on(scheduler, 2 * HOUR)
+    assert [each.moments for each in world.visits()] == [1, 1, 1, 1]
+    assert not [each for each in world.notices if each.occasion == "attention"]
+
+
+def test_a_visit_that_was_made_while_nobody_looked_ends_although_its_definition_is_gone(world: World) -> None:
+    with world.looked_after() as scheduler:
+        scheduler.look()
+    world.clock.at += HOUR / 2
+    assert world.running("a", Path("a")) is None
+    (world.place / "a.yaml").unlink()
+    with world.looked_after() as scheduler:
+        scheduler.look()
+    (visit,) = world.visits()
+    assert (visit.outcome, visit.found.pages) == (Outcome.ENDED, 7)
 
 
 def test_parallel_crawls_are_bounded_and_begin_in_the_order_in_which_they_are_due(world: World) -> None:

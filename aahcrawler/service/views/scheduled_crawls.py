@@ -53,7 +53,7 @@ _VISITS: Final = 10_000
 class Day:
     """A day of the calendar, in UTC: visits that ended, by outcome, and pages that they found new, changed and gone.
 
-    Of first crawls no page counts as new. ``to_come`` are the visits that are planned, ``too_long`` those of them that
+    ``to_come`` are the visits that are planned, ``too_long`` those of them that
     do not fit before they are due again.
     """
 
@@ -456,7 +456,7 @@ def _days(today: date, visits: Iterable[Visit], plan: Plan, text: str) -> list[D
         day = days.get((each.ended_at or each.begun_at).date())
         if day is not None and each.outcome is not None:
             day.outcomes[each.outcome] += 1
-            day.new += each.found.new if each.found.crawl > 1 else 0
+            day.new += each.found.new
             day.changed += each.found.changed
             day.gone += each.found.gone
     for coming in plan.visits:
