@@ -154,8 +154,8 @@ class History:
         found = self._read(former.file, former.offset, exchange_in, former.record_id)
         if found is None:
             return None
-        as_answer = replace(found, url=former.url, payload_digest=former.digest, rendered=self.rendered(former))
-        return replace(as_answer, started_at=datetime.fromisoformat(former.warc_date))
+        as_response = replace(found, url=former.url, payload_digest=former.digest, rendered=self.rendered(former))
+        return replace(as_response, started_at=datetime.fromisoformat(former.warc_date))
 
     def rendered(self, former: Former) -> Rendered | None:
         """Return the document last rendered from the response; None if there is none, or its record is damaged."""

@@ -135,7 +135,7 @@ class IndexedRecords:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._answer: tuple[str, Entry] | None = None
+        self._response: tuple[str, Entry] | None = None
         self._asked: tuple[str, tuple[str, ...], AskedRequest] | None = None
 
     def take(self, record: Scanned) -> Iterator[Entry]:
@@ -144,21 +144,21 @@ class IndexedRecords:
         if record.kind == "request" and record.is_whole:
             asked = AskedRequest.of(record.http_head, record.body)
             self._asked = (record.header.record_id, others, asked)
-            if self._answer is not None and self._answer[0] in others:
-                self._answer = (self._answer[0], replace(self._answer[1], asked=asked))
+            if self._response is not None and self._response[0] in others:
+                self._response = (self._response[0], replace(self._response[1], asked=asked))
         entry = Entry.of(record, self._file)
         if entry is None:
             return
         yield from self.end()
         if self._asked is not None and (self._asked[0] in others or record.header.record_id in self._asked[1]):
             entry = replace(entry, asked=self._asked[2])
-        self._answer = (record.header.record_id, entry)
+        self._response = (record.header.record_id, entry)
 
     def end(self) -> Iterator[Entry]:
         """Yield the last entry, at the end of the file, if it was not yielded before."""
-        answer, self._answer = self._answer, None
-        if answer is not None:
-            yield answer[1]
+        response, self._response = self._response, None
+        if response is not None:
+            yield response[1]
 
 
 @dataclass(frozen=True, slots=True)

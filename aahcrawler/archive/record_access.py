@@ -50,7 +50,7 @@ from aahcrawler.segments import OPEN
 
 MAX_METADATA_LENGTH = 1 << 26
 """The most bytes of a metadata record that is read."""
-_ANSWERS = frozenset({"response", "revisit"})
+_RESPONSES = frozenset({"response", "revisit"})
 _HEADER_END = b"\r\n\r\n"
 _MAX_INFO_LENGTH = 1 << 20
 _MAX_RESOURCES = 100
@@ -97,12 +97,12 @@ class Record:
         """The record's type in lower case."""
         return self.header.get("WARC-Type").lower()
 
-    def is_of(self, answer: str) -> bool:
+    def is_of(self, response_id: str) -> bool:
         """Return whether the record has this id, or belongs to the response with this id."""
-        if self.kind in _ANSWERS:
-            return self.header.record_id == answer
+        if self.kind in _RESPONSES:
+            return self.header.record_id == response_id
         others = (*self.header.concurrent_to, self.header.get("WARC-Refers-To").strip("<>"))
-        return answer in (self.header.record_id, *others)
+        return response_id in (self.header.record_id, *others)
 
     def block(self) -> Iterator[bytes]:
         """Yield the block in pieces. After the last piece, the member's checksum has been verified.
@@ -200,7 +200,7 @@ def read_at(archive: Path, name: str, offset: int, read: Callable[[Record], T | 
         return read_in(Member(file, offset), read, of)
 
 
-def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
+def records_at(archive: Path, place: Place, response_id: str) -> Iterator[Record]:
     """Yield the response with this id at a place, then the records after it that refer to it.
 
     Nothing is yielded if another record is there, or after damage. Each record must be read before the next one. Raises
@@ -212,7 +212,7 @@ def records_at(archive: Path, place: Place, answer: str) -> Iterator[Record]:
     with file, suppress(RecordError):
         for member in chain((Member(file, place.offset),), islice(members(file, place.end), _MAX_BESIDE)):
             record = Record(member)
-            if not record.is_of(answer):
+            if not record.is_of(response_id):
                 return
             yield record
 

@@ -137,45 +137,49 @@ class WarcWriter(SegmentedOutput):
             head = _head(exchange)
             record_id = self._identity.new_id()
             fields = response_fields(exchange, record_id, self._warcinfo_id, identified)
-            answer = _Answer(record_id, fields, exchange.response, head)
+            response = _ResponseRecord(record_id, fields, exchange.response, head)
             if original is not None and (profile := _profile(exchange, head, original)) is not None:
-                answer = answer.as_revisit(original, profile)
-            beside = (*self._beside(exchange, answer, metadata),)
+                response = response.as_revisit(original, profile)
+            beside = (*self._beside(exchange, response, metadata),)
             kept = [(resource_fields(each, exchange, self._warcinfo_id, record_id), each) for each in resources]
             made = (_record(fields, BytesIO(each.block)) for fields, each in kept)
-            span = self._segments.append(answer.record(), *beside, *made)
-            self._tell_index(answer, AskedRequest.read(exchange.request), span, [fields for fields, _ in kept])
+            span = self._segments.append(response.record(), *beside, *made)
+            self._tell_index(response, AskedRequest.read(exchange.request), span, [fields for fields, _ in kept])
         finally:
             exchange.response.seek(0)
         return WrittenCapture(
-            answer.record_id,
+            response.record_id,
             exchange.url,
             exchange.started_at,
             span.file,
             span.offset,
             metadata_offset=None if metadata is None else span.ends[bool(exchange.request)],
-            revisit=answer.original is not None,
-            refers_to=answer.original.record_id if answer.original is not None else "",
+            revisit=response.original is not None,
+            refers_to=response.original.record_id if response.original is not None else "",
             session=exchange.session,
             resources=_kept(resources, span),
             memento=exchange.memento,
         )
 
-    def _beside(self, exchange: Exchange, answer: "_Answer", metadata: bytes | None) -> Iterator[Iterator[bytes]]:
+    def _beside(
+        self, exchange: Exchange, response: "_ResponseRecord", metadata: bytes | None
+    ) -> Iterator[Iterator[bytes]]:
         """Yield the other records of a response, in pieces: its request, its metadata, the head of a 304 response."""
         if exchange.request:
-            asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, answer.record_id)
+            asked = request_fields(exchange, self._identity.new_id(), self._warcinfo_id, response.record_id)
             yield _record(asked, BytesIO(exchange.request))
-        for block, media_type in ((metadata, MEDIA_TYPE), (answer.head_apart, HTTP_RESPONSE)):
+        for block, media_type in ((metadata, MEDIA_TYPE), (response.head_apart, HTTP_RESPONSE)):
             if block is not None:
-                ids = (self._identity.new_id(), self._warcinfo_id, answer.record_id)
+                ids = (self._identity.new_id(), self._warcinfo_id, response.record_id)
                 yield _record(metadata_fields(exchange, *ids, media_type), BytesIO(block))
 
-    def _tell_index(self, answer: "_Answer", asked: AskedRequest, span: Span, resources: Sequence[Fields]) -> None:
+    def _tell_index(
+        self, response: "_ResponseRecord", asked: AskedRequest, span: Span, resources: Sequence[Fields]
+    ) -> None:
         if self._index is None:
             return
         location = (span.file, span.offset, span.ends[0] - span.offset)
-        self._index.add(replace(Entry.made(answer.fields, answer.http_head, location), asked=asked))
+        self._index.add(replace(Entry.made(response.fields, response.http_head, location), asked=asked))
         for fields, (begin, end) in zip(resources, _last_members(len(resources), span), strict=True):
             self._index.add(Entry.made(fields, b"", (span.file, begin, end - begin)))
 
@@ -186,7 +190,7 @@ class WarcWriter(SegmentedOutput):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _ResponseRecord:
     """The first record of an exchange. ``http_head`` is the head at the beginning of its block.
 
     ``head_apart`` is the head of a response whose block does not contain it.
@@ -199,12 +203,12 @@ class _Answer:
     original: Original | None = None
     head_apart: bytes | None = None
 
-    def as_revisit(self, original: Original, profile: Profile) -> "_Answer":
+    def as_revisit(self, original: Original, profile: Profile) -> "_ResponseRecord":
         fields = revisit_fields(self.fields, original, profile)
         if profile is Profile.NOT_MODIFIED:
             # Replay takes a revisit's head, where there is one, for that of the page: a browser would be told 304.
-            return _Answer(self.record_id, fields, BytesIO(), b"", original, self.http_head)
-        return _Answer(self.record_id, fields, BytesIO(self.http_head), self.http_head, original)
+            return _ResponseRecord(self.record_id, fields, BytesIO(), b"", original, self.http_head)
+        return _ResponseRecord(self.record_id, fields, BytesIO(self.http_head), self.http_head, original)
 
     def record(self) -> Iterator[bytes]:
         return _record(self.fields, self.block)

@@ -21,7 +21,7 @@ from aahcrawler.wire.ip_policy import IpPolicy
 
 logger = logging.getLogger(__name__)
 
-_ANSWER_BYTES = 16 * 2**20
+_RESPONSE_BYTES = 16 * 2**20
 _AGAIN = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 
 
@@ -175,7 +175,7 @@ class ScorePusher:
         self.posts.problem = problem
 
     def _request(self, body: bytes, key: str) -> _Reply:
-        """Make one request. An answer that never came has the status 0."""
+        """Make one request. A response that never came has the status 0."""
         headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "AAHCrawler"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -183,9 +183,9 @@ class ScorePusher:
             with closing(self._connection()) as connection:
                 path = self._target.path or "/"
                 connection.request("POST", path, body, headers)
-                answer = connection.getresponse()
-                content = _parsed(answer.read(_ANSWER_BYTES))
-                return _Reply(answer.status, _seconds(answer.getheader("Retry-After")), content)
+                response = connection.getresponse()
+                content = _parsed(response.read(_RESPONSE_BYTES))
+                return _Reply(response.status, _seconds(response.getheader("Retry-After")), content)
         except (OSError, HTTPException) as error:
             return _Reply(0, 0.0, {"detail": str(error) or type(error).__name__})
 

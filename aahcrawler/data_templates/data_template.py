@@ -167,7 +167,7 @@ class PageSample:
 
     url: str
     dom: bytes
-    answers: Mapping[str, bytes]
+    responses: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,21 +184,21 @@ class DataTemplate:
         known = tuple(url for url in urls if url is not None)
         return known if len(known) == len(urls) else None
 
-    def knows(self, answers: Sequence[bytes]) -> bool:
+    def knows(self, responses: Sequence[bytes]) -> bool:
         """Return whether the data of a page are like those of the pages from which the template was learned."""
-        data = _data(answers)
+        data = _data(responses)
         return data is not None and self.seen.know(data)
 
-    def with_page(self, answers: Sequence[bytes]) -> "DataTemplate":
+    def with_page(self, responses: Sequence[bytes]) -> "DataTemplate":
         """Return a template that also accepts the data of one more page, which it is known to make as scripts do."""
-        return replace(self, seen=self.seen.with_page(_data(answers)))
+        return replace(self, seen=self.seen.with_page(_data(responses)))
 
-    def page(self, answers: Sequence[bytes]) -> bytes | None:
+    def page(self, responses: Sequence[bytes]) -> bytes | None:
         """Return the HTML of a page in UTF-8; None if a response is not the JSON that the template needs.
 
         A server may say in JSON, with status 200, that the page does not exist or requires a login.
         """
-        data = _data(answers)
+        data = _data(responses)
         if data is None:
             return None
         try:
@@ -217,7 +217,7 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
     fitting = [sample for sample in samples if len(sample.dom) <= MAX_RESPONSE_BYTES]
     if len(fitting) < MIN_PAGES:
         return None
-    addresses = data_addresses([sample.url for sample in fitting], [tuple(sample.answers) for sample in fitting])
+    addresses = data_addresses([sample.url for sample in fitting], [tuple(sample.responses) for sample in fitting])
     seen = list(_seen(fitting, addresses)) if addresses else []
     if len(seen) < MIN_PAGES:
         return None
@@ -228,20 +228,20 @@ def learned_template(samples: Sequence[PageSample]) -> DataTemplate | None:
 def _seen(samples: Sequence[PageSample], addresses: Sequence[EndpointAddress]) -> Iterator[Seen]:
     for sample in samples:
         urls = (address.of(sample.url) for address in addresses)
-        answers = [sample.answers.get(url or "", b"") for url in urls]
-        data = _data(answers)
+        responses = [sample.responses.get(url or "", b"") for url in urls]
+        data = _data(responses)
         if data is not None:
             yield Seen(html.document_fromstring(sample.dom, parser=html.HTMLParser(encoding="utf-8")), Scope(data))
 
 
-def _data(answers: Sequence[bytes]) -> dict[str, Any] | None:
+def _data(responses: Sequence[bytes]) -> dict[str, Any] | None:
     """Return the values of JSON responses by their position; None if one is not JSON."""
     found: dict[str, Any] = {}
     try:
-        for number, answer in enumerate(answers):
-            if len(answer) > MAX_RESPONSE_BYTES:
+        for number, response in enumerate(responses):
+            if len(response) > MAX_RESPONSE_BYTES:
                 return None
-            found[str(number)] = json.loads(answer)
+            found[str(number)] = json.loads(response)
     except (ValueError, RecursionError):
         return None
     return found

@@ -28,15 +28,15 @@ SILENT_REST: Final = 60.0
 """The same for one that did not answer in time: to ask it costs more than to ask one that refuses."""
 MAX_REST: Final = 600.0
 FIRST_PATIENCE: Final = 10.0
-"""Seconds that an archive has for an answer before it has given any; from then on it has the client's."""
+"""Seconds that an archive has for a response before it has given any; from then on it has the client's."""
 FIRST_LATENESS: Final = 0.5
-"""Seconds after which an archive that has given no answer yet is passed over while there are others to be asked."""
+"""Seconds after which an archive that has given no response yet is passed over while there are others to be asked."""
 LATENESS: Final = 2.0
 """The same for one that has answered before, at most: it is less for one that is mostly quick."""
 LATE_AGAIN: Final = 1.0
 """Seconds after which a URL is offered again that none but an archive that lets one wait may have."""
 PATIENT_FAILURES: Final = 10
-"""Answers in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
+"""Responses in a row that there is too much to do, up to which whoever wanted something waits without its attempts."""
 
 Pause = Callable[[float], Awaitable[None]]
 """Waits for some seconds; it may raise where the crawl ends meanwhile."""
@@ -210,31 +210,35 @@ class ArchiveClient:
     async def _asked(self, request: WireRequest, archive: str, health: _Health) -> WireResponse:
         """Return the response to a request, and record how the archive fares. Raise ``SourceError``."""
         url = request.url
-        answer = await self._fetched(request, archive, health)
-        self._counts.update({REQUESTS: 1, BYTES: answer.exchange.response_size})
-        rest = retry_after(answer.status, answer.headers)
-        self._politeness.on_response(url, answer.status, answer.latency, rest)
-        if not is_memento(answer) and (answer.status >= 500 or answer.status == 429):
-            answer.exchange.close()
+        response = await self._fetched(request, archive, health)
+        self._counts.update({REQUESTS: 1, BYTES: response.exchange.response_size})
+        rest = retry_after(response.status, response.headers)
+        self._politeness.on_response(url, response.status, response.latency, rest)
+        if not is_memento(response) and (response.status >= 500 or response.status == 429):
+            response.exchange.close()
             health.is_busy = True
             seconds = self._fail(health, rest)
             raise SourceError(
-                archive, f"status {answer.status}", f"answered {answer.status} to {url}", may_pass=True, seconds=seconds
+                archive,
+                f"status {response.status}",
+                f"answered {response.status} to {url}",
+                may_pass=True,
+                seconds=seconds,
             )
         health.failures, health.is_busy = 0, False
-        health.note_latency(answer.latency)
-        if answer.latency < LATENESS:
+        health.note_latency(response.latency)
+        if response.latency < LATENESS:
             health.late, health.late_until = 0, 0.0
-        return answer
+        return response
 
     async def _fetched(self, request: WireRequest, archive: str, health: _Health) -> WireResponse:
         try:
             async with asyncio.timeout(None if health.has_answered else FIRST_PATIENCE):
-                answer = await self._client.fetch(request)
+                response = await self._client.fetch(request)
             health.has_answered = True
-            if answer.exchange.truncated is Truncation.TIME:
-                await self._unless_ending(answer.exchange)
-            return answer
+            if response.exchange.truncated is Truncation.TIME:
+                await self._unless_ending(response.exchange)
+            return response
         except WireError as error:
             await self._unless_ending(error.exchange)
             if error.exchange is not None:
@@ -289,14 +293,14 @@ class ArchiveClient:
         return health.rests_until - self._clock()
 
 
-def is_memento(answer: WireResponse) -> bool:
+def is_memento(response: WireResponse) -> bool:
     """Return whether a response declares itself a memento."""
-    return bool(Headers(answer.headers).get("Memento-Datetime"))
+    return bool(Headers(response.headers).get("Memento-Datetime"))
 
 
-def is_refused(answer: WireResponse) -> bool:
+def is_refused(response: WireResponse) -> bool:
     """Return whether an archive refuses a single URL, which is blocked or unavailable there.
 
     This says nothing about the archive's other URLs.
     """
-    return 400 <= answer.status < 500 and not is_memento(answer)
+    return 400 <= response.status < 500 and not is_memento(response)

@@ -162,18 +162,18 @@ class CdxSource:
         server = self._given.server
         mark = "&" if urlsplit(server).query else "?"
         asked = f"{server}{mark}url={quote(url, safe='')}&output={_OUTPUT}"
-        answer = await self._remote.client.get(asked, most=MAX_LISTING, is_patient=demand.is_patient)
-        with closing(answer.exchange):
-            if answer.status in (404, 204):
+        response = await self._remote.client.get(asked, most=MAX_LISTING, is_patient=demand.is_patient)
+        with closing(response.exchange):
+            if response.status in (404, 204):
                 return ()
-            if is_refused(answer):
+            if is_refused(response):
                 told = f"{asked} refuses the URL"
-                raise SourceError(urlsplit(asked).netloc, f"status {answer.status}", told, may_pass=False)
+                raise SourceError(urlsplit(asked).netloc, f"status {response.status}", told, may_pass=False)
             try:
-                if answer.status != 200:
-                    raise NoListingError(f"answered {answer.status}")
-                sent = b"".join(pieces_of(answer.exchange))
-                coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
+                if response.status != 200:
+                    raise NoListingError(f"answered {response.status}")
+                sent = b"".join(pieces_of(response.exchange))
+                coding = ", ".join(Headers(response.headers).all("Content-Encoding"))
                 body = decode_content(sent, coding, MAX_LISTING).body
                 listed = tuple(read_listing(body.decode("utf-8", "replace")))
                 self._remote.client.trust(asked)
@@ -250,20 +250,20 @@ class CdxSource:
 
     async def _part(self, address: str, offset: int, length: int, demand: Demand) -> bytes:
         """Return a byte range of a file. Raise ``SourceError`` if it cannot be had."""
-        answer = await self._remote.client.get(
+        response = await self._remote.client.get(
             address,
             headers={"Range": f"bytes={offset}-{offset + length - 1}", "Accept-Encoding": "identity"},
             most=length,
             wanted=lambda status, _: status == 206,
             is_patient=demand.is_patient,
         )
-        with closing(answer.exchange):
-            if answer.status == 206:
-                return b"".join(pieces_of(answer.exchange))
-        told = f"answered {answer.status} to a part of {address}"
-        if answer.status == 200:
+        with closing(response.exchange):
+            if response.status == 206:
+                return b"".join(pieces_of(response.exchange))
+        told = f"answered {response.status} to a part of {address}"
+        if response.status == 200:
             told += ", but gives whole files alone: name a server that knows Range under files"
-        raise SourceError(urlsplit(address).netloc, "no part", told, may_pass=answer.status != 200)
+        raise SourceError(urlsplit(address).netloc, "no part", told, may_pass=response.status != 200)
 
 
 def _shown(lines: Iterable[CdxLine], url: str) -> Iterator[CdxLine]:

@@ -121,7 +121,7 @@ _MIN_BYTES: Final = 64_000
 
 @dataclass(frozen=True, slots=True)
 class _Negotiated:
-    """The answer of a TimeGate: the memento that it chose, and the ones before and after it, if it names them.
+    """The response of a TimeGate: the memento that it chose, and the ones before and after it, if it names them.
 
     ``time_map`` is the address of the TimeMap, empty if it names none.
     """
@@ -140,8 +140,8 @@ class _NoTimeGateError(SourceError):
 class MementoSource:
     """Takes captures from the TimeGates and TimeMaps of an archive or aggregator.
 
-    A TimeGate is asked if the choice of snapshot is the one nearest to a date. A TimeMap is asked if that answer is not
-    enough, or is that there is nothing: aggregators take archives without a TimeGate for empty.
+    A TimeGate is asked if the choice of snapshot is the one nearest to a date. A TimeMap is asked if that response does
+    not suffice, or says that there is nothing: aggregators take archives without a TimeGate for empty.
     """
 
     name: str
@@ -202,7 +202,7 @@ class MementoSource:
                 yield Candidate(listed.uri, listed.date)
 
     async def _asked_or_passed_over(self, url: str, timegate: str, time_map: str, demand: Demand) -> _Negotiated:
-        """Ask a TimeGate. If the address is no TimeGate, and there is a TimeMap to ask instead, return an empty answer.
+        """Ask a TimeGate; return an empty response if it is none, and there is a TimeMap to ask instead.
 
         Raise ``SourceError``.
         """
@@ -217,7 +217,7 @@ class MementoSource:
             return _Negotiated(None)
 
     def _decided(self, negotiated: _Negotiated) -> Candidate | None:
-        """Return the memento to take; None if the answer of the TimeGate does not determine it.
+        """Return the memento to take; None if the response of the TimeGate does not determine it.
 
         A TimeGate chooses the memento nearest to the choice's moment. If that is at or after the moment, it is also the
         earliest from then on; and if it is after an event, no memento within the event is nearer.
@@ -236,25 +236,25 @@ class MementoSource:
         links: Sequence[Link] = ()
         found = ""
         for _ in range(MAX_HOPS + 1):
-            answer = await self._remote.client.get(
+            response = await self._remote.client.get(
                 uri, headers=headers, most=_MIN_BYTES, wanted=lambda *_: False, is_patient=demand.is_patient
             )
-            with closing(answer.exchange):
-                links = tuple(links_in(Headers(answer.headers).get("Link"))) or links
-                if answer.status in (404, 410) and not is_memento(answer):
+            with closing(response.exchange):
+                links = tuple(links_in(Headers(response.headers).get("Link"))) or links
+                if response.status in (404, 410) and not is_memento(response):
                     return _Negotiated(None, time_map=self._time_map_of(uri, links))
-                target = Headers(answer.headers).get("Location")
-                if is_memento(answer):
-                    found, date = _place(uri, answer), http_date(Headers(answer.headers).get("Memento-Datetime"))
+                target = Headers(response.headers).get("Location")
+                if is_memento(response):
+                    found, date = _place(uri, response), http_date(Headers(response.headers).get("Memento-Datetime"))
                     break
                 named = _memento_in(links, urljoin(uri, target) if target else "")
                 if named is not None:
                     found, date = urljoin(uri, named.target), named.date
                     break
-                if is_refused(answer):
+                if is_refused(response):
                     told = f"{uri} refuses the URL"
-                    raise _NoTimeGateError(urlsplit(uri).netloc, f"status {answer.status}", told, may_pass=False)
-                if not 300 <= answer.status < 400 or not target:
+                    raise _NoTimeGateError(urlsplit(uri).netloc, f"status {response.status}", told, may_pass=False)
+                if not 300 <= response.status < 400 or not target:
                     break
             uri = urljoin(uri, target)
         if not found or date is None:
@@ -278,16 +278,16 @@ class MementoSource:
         mementos: list[ListedMemento] = []
         while pending and len(met) <= MAX_PAGES and len(mementos) < MAX_LISTED:
             page = pending.pop(0)
-            answer = await self._remote.client.get(
+            response = await self._remote.client.get(
                 page, headers={"Accept": LINK_FORMAT}, most=MAX_TIME_MAP, is_patient=demand.is_patient
             )
-            with closing(answer.exchange):
-                if answer.status in (404, 410, 204):
+            with closing(response.exchange):
+                if response.status in (404, 410, 204):
                     continue
-                if is_refused(answer):
+                if is_refused(response):
                     told = f"{page} refuses the URL"
-                    raise SourceError(urlsplit(page).netloc, f"status {answer.status}", told, may_pass=False)
-                found = self._read(page, answer)
+                    raise SourceError(urlsplit(page).netloc, f"status {response.status}", told, may_pass=False)
+                found = self._read(page, response)
             mementos += found.mementos
             pending += [each for each in found.pages if each not in met]
             met.update(found.pages)
@@ -301,12 +301,12 @@ class MementoSource:
         self._cache.put(first, credible)
         return credible
 
-    def _read(self, page: str, answer: WireResponse) -> TimeMap:
-        head = Headers(answer.headers)
+    def _read(self, page: str, response: WireResponse) -> TimeMap:
+        head = Headers(response.headers)
         try:
-            if answer.status != 200:
-                raise NoTimeMapError(f"answered {answer.status}")
-            sent = b"".join(pieces_of(answer.exchange))
+            if response.status != 200:
+                raise NoTimeMapError(f"answered {response.status}")
+            sent = b"".join(pieces_of(response.exchange))
             body = decode_content(sent, ", ".join(head.all("Content-Encoding")), MAX_TIME_MAP).body
             return read_time_map(body.decode("utf-8", "replace"), head.media_type, page)
         except NoTimeMapError as error:
@@ -323,9 +323,9 @@ def appended(address: str, url: str) -> str:
     return address + ("" if address.endswith(("/", "=", "?", "&")) else "/") + url
 
 
-def _place(uri: str, answer: WireResponse) -> str:
+def _place(uri: str, response: WireResponse) -> str:
     """Return the address of a memento that came directly instead of a redirect to it (RFC 7089, section 4.1.2)."""
-    said = Headers(answer.headers).get("Content-Location")
+    said = Headers(response.headers).get("Content-Location")
     return urljoin(uri, said) if said else uri
 
 

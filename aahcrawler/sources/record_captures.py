@@ -21,10 +21,10 @@ def capture_in(record: Record) -> Exchange | None:
     A revisit is returned without the payload it refers to (see ``shown_again``). A resource record has no HTTP head; as
     in replay, it gets status 200 and the record's media type. Raise ``RecordError``.
     """
-    is_answer = is_http(record.header.get("Content-Type"))
-    if record.kind == "revisit" or (record.kind == "response" and is_answer):
+    is_response = is_http(record.header.get("Content-Type"))
+    if record.kind == "revisit" or (record.kind == "response" and is_response):
         return exchange_in(record)
-    if record.kind != "resource" or is_answer or "://" not in record.header.get("WARC-Target-URI")[:9]:
+    if record.kind != "resource" or is_response or "://" not in record.header.get("WARC-Target-URI")[:9]:
         return None
     kept = exchange_in(record)
     fields = {"Content-Type": record.header.get("Content-Type"), "Content-Length": str(kept.response_size)}

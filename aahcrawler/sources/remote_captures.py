@@ -183,16 +183,16 @@ class RemoteCaptures:
             found = await self._followed(uri, demand)
             if found is None:
                 continue
-            place, answer = found
-            with closing(answer.exchange):
-                date = self._checked(url, place, answer)
+            place, response = found
+            with closing(response.exchange):
+                date = self._checked(url, place, response)
                 self.client.trust(place)
-                if not _is_shown(answer.status):
+                if not _is_shown(response.status):
                     return None
-                if answer.exchange.truncated in (Truncation.DISCONNECT, Truncation.TIME):
+                if response.exchange.truncated in (Truncation.DISCONNECT, Truncation.TIME):
                     raise SourceError(urlsplit(place).netloc, "disconnect", f"{place} was cut off", may_pass=True)
                 memento = Memento(place, urlsplit(place).netloc, self.source, self.clock(), is_raw=is_raw)
-                return _capture(url, place, answer, date, memento)
+                return _capture(url, place, response, date, memento)
         return None
 
     async def _followed(self, uri: str, demand: Demand) -> tuple[str, WireResponse] | None:
@@ -202,12 +202,12 @@ class RemoteCaptures:
         """
         met = {uri}
         for _ in range(MAX_HOPS + 1):
-            answer = await self.client.get(uri, most=demand.most, is_patient=demand.is_patient)
-            if is_memento(answer):
-                return uri, answer
-            target = Headers(answer.headers).get("Location")
-            answer.exchange.close()
-            if not 300 <= answer.status < 400 or not target:
+            response = await self.client.get(uri, most=demand.most, is_patient=demand.is_patient)
+            if is_memento(response):
+                return uri, response
+            target = Headers(response.headers).get("Location")
+            response.exchange.close()
+            if not 300 <= response.status < 400 or not target:
                 return None
             uri = urljoin(uri, target)
             if uri in met or not uri.startswith(("http://", "https://")):
@@ -215,9 +215,9 @@ class RemoteCaptures:
             met.add(uri)
         raise SourceError(urlsplit(uri).netloc, "redirects", f"{uri} redirects on and on", may_pass=True)
 
-    def _checked(self, url: str, uri: str, answer: WireResponse) -> datetime:
+    def _checked(self, url: str, uri: str, response: WireResponse) -> datetime:
         """Return when a memento was captured. Raise ``SourceError`` if what it says of itself is impossible."""
-        head = Headers(answer.headers)
+        head = Headers(response.headers)
         date, address = http_date(head.get("Memento-Datetime")), MementoAddress.read(uri)
         problem = ""
         if date is None or not is_credible(date, self.clock()):
@@ -289,11 +289,11 @@ def _is_shown(status: int) -> bool:
     return 200 <= status < 400 and status not in (HTTPStatus.NOT_MODIFIED, HTTPStatus.PARTIAL_CONTENT)
 
 
-def _capture(url: str, uri: str, answer: WireResponse, date: datetime, memento: Memento) -> Exchange:
+def _capture(url: str, uri: str, response: WireResponse, date: datetime, memento: Memento) -> Exchange:
     """Return the capture of a memento: the head as far as it is known, and the original payload."""
-    fields = list(original_fields(answer.headers, uri, url))
-    coding = ", ".join(Headers(answer.headers).all("Content-Encoding"))
-    body = _payload(answer.exchange)
+    fields = list(original_fields(response.headers, uri, url))
+    coding = ", ".join(Headers(response.headers).all("Content-Encoding"))
+    body = _payload(response.exchange)
     if not memento.is_raw and Headers(tuple(fields)).media_type.startswith(_TEXTS):
         body, coding = _turned_back(body, coding, uri)
     fields += [("Content-Encoding", coding)] if coding else []
@@ -304,7 +304,7 @@ def _capture(url: str, uri: str, answer: WireResponse, date: datetime, memento: 
         digest.update(piece)
     body.seek(0)
     lines = "".join(f"{name}: {value}\r\n" for name, value in (*fields, ("Content-Length", str(size))))
-    head = f"HTTP/1.1 {answer.status} {answer.reason}\r\n{lines}\r\n".encode("latin-1", "replace")
+    head = f"HTTP/1.1 {response.status} {response.reason}\r\n{lines}\r\n".encode("latin-1", "replace")
     whole = _stream()
     whole.write(head)
     while piece := body.read(_PIECE):
@@ -320,7 +320,7 @@ def _capture(url: str, uri: str, answer: WireResponse, date: datetime, memento: 
         payload_digest=digest.digest(),
         ip_address="",
         started_at=date,
-        truncated=answer.exchange.truncated,
+        truncated=response.exchange.truncated,
         head_size=len(head),
         memento=memento,
     )

@@ -22,7 +22,7 @@ LATE: Final = "late"
 
 
 class SourceError(Exception):
-    """A source could not be asked, or its answer is unusable.
+    """A source could not be asked, or its response is unusable.
 
     ``archive`` is the archive that failed; ``reason`` is the word by which the error is counted. ``may_pass`` says
     whether a later retry may help. ``seconds`` is how long the archive asks to be left alone, 0 if it does not say;

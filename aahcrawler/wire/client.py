@@ -152,7 +152,7 @@ class WireClient:
         if kept is not None:
             try:
                 return await self._converse(kept, sent.later(admission.seconds))
-            except ProtocolError as error:  # What came may be the rest of the answer before.
+            except ProtocolError as error:  # What came may be the rest of the response before.
                 error.retryable = error.exchange is None
                 raise
         left = sent.later(admission.seconds).deadline - asyncio.get_running_loop().time()
@@ -203,7 +203,7 @@ class WireClient:
         if sent.proxy is not None and reception.head is not None and reception.head.line.status == LOGIN:
             exchange.close()
             raise ProxyUnavailableError(f"{sent.proxy} {LOGIN_PROBLEM}", str(sent.proxy))
-        return _answer(reception, exchange, asyncio.get_running_loop().time() - sent.started, latency)
+        return _response(reception, exchange, asyncio.get_running_loop().time() - sent.started, latency)
 
     def _bounds(self, request: WireRequest) -> Bounds:
         limits = self._settings.limits
@@ -240,7 +240,7 @@ class WireClient:
         )
 
 
-def _answer(reception: Reception, exchange: Exchange, elapsed: float, latency: float) -> WireResponse:
+def _response(reception: Reception, exchange: Exchange, elapsed: float, latency: float) -> WireResponse:
     assert reception.head is not None  # noqa: S101  # a response without a head is an error
     line = reception.head.line
     payload = reception.payload

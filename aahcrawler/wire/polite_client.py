@@ -137,7 +137,7 @@ class PoliteClient:
         self._robots: dict[str, tuple[Page | None, Rules] | RobotsUnreachableError] = {}
 
     async def page(self, url: str, accept: str = "") -> Page:
-        """Return the answer to a canonical URL, whatever its status. Raise one of ``NotFetchedError``.
+        """Return the response to a canonical URL, whatever its status. Raise one of ``NotFetchedError``.
 
         ``accept`` is sent in place of the usual ``Accept``, where it is given.
         Two calls for the same pay-level domain must not run at once.
@@ -183,7 +183,7 @@ class PoliteClient:
         headers = tuple({**self._manners.headers, **({"Accept": accept} if accept else {})}.items())
         request = WireRequest(url, headers, keep=most, max_bytes=most, admission=turn, timeout=self._manners.timeout)
         try:
-            answer = await self._client.fetch(request)
+            response = await self._client.fetch(request)
         except WireError as error:
             if error.exchange is not None:
                 error.exchange.close()
@@ -191,16 +191,16 @@ class PoliteClient:
         finally:
             turn.leave()
             self._politeness.fetch_ended(url)
-        rest = retry_after(answer.status, answer.headers)
-        self._politeness.on_response(url, answer.status, answer.latency, rest)
+        rest = retry_after(response.status, response.headers)
+        self._politeness.on_response(url, response.status, response.latency, rest)
         if rest:
             self._politeness.rest(url, rest)
-        with closing(answer.exchange) as exchange:
+        with closing(response.exchange) as exchange:
             self._keep(exchange)
-            said = Headers(answer.headers)
-            decoded = decode_content(answer.payload, ", ".join(said.all("Content-Encoding")), most)
-            is_whole = answer.payload_complete and decoded.complete
-            return Page(url, answer.status, said, decoded.body, exchange.started_at, is_whole)
+            said = Headers(response.headers)
+            decoded = decode_content(response.payload, ", ".join(said.all("Content-Encoding")), most)
+            is_whole = response.payload_complete and decoded.complete
+            return Page(url, response.status, said, decoded.body, exchange.started_at, is_whole)
 
     async def _wait(self, url: str) -> None:
         left = self._politeness.rest_left(url)

@@ -39,7 +39,7 @@ class _Known:
     """The known delays of a queue, in seconds; ``next`` and ``raised`` are by the clock."""
 
     crawl_delay: float = 0.0
-    answer: float = 0.0
+    response_seconds: float = 0.0
     """The moving average of response times."""
     pressed: float = 0.0
     """The delay learned from overload, or by another worker."""
@@ -88,7 +88,7 @@ class PolitenessTracker:
         """Use the delay that another worker learned last for a URL's queue; ignore it if it came from this worker."""
         known = self._of(url)
         if abs(learned - known.reported) > MIN_LEARNED_DELAY:
-            known.pressed, known.answer, known.reported = learned, 0.0, learned
+            known.pressed, known.response_seconds, known.reported = learned, 0.0, learned
 
     def is_news(self, url: str, delay: float) -> bool:
         """Return whether a queue's delay is longer than the one that the frontier knows."""
@@ -141,7 +141,7 @@ class PolitenessTracker:
             if not rest_asked:
                 self._press(url, known)
             return
-        known.answer += (seconds - known.answer) * (NEWEST if known.answer else 1.0)
+        known.response_seconds += (seconds - known.response_seconds) * (NEWEST if known.response_seconds else 1.0)
         known.pressed *= SHRINKAGE if status < 500 else 1.0
         if known.pressed < MIN_LEARNED_DELAY:
             known.pressed = 0.0
@@ -154,7 +154,7 @@ class PolitenessTracker:
         known.pressed = min(max(SLOW, GROWTH * self.delay_of(url)), max(self._bounds(url)))
 
     def _needed(self, known: _Known) -> float:
-        slow = known.answer * self._politeness.delay_factor if known.answer >= SLOW else 0.0
+        slow = known.response_seconds * self._politeness.delay_factor if known.response_seconds >= SLOW else 0.0
         return max(known.crawl_delay, slow, known.pressed)
 
     def _bounds(self, url: str) -> tuple[float, float]:

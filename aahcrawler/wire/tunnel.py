@@ -110,7 +110,7 @@ async def _connect(ends: _Ends, host: str, port: int) -> None:
         "",
     ]
     await ends.send("\r\n".join(lines).encode("ascii"))
-    status, reason = await _answer(ends)
+    status, reason = await _response(ends)
     if 200 <= status < 300:
         return
     said = f"{status} {reason[:100]}".strip()
@@ -119,7 +119,7 @@ async def _connect(ends: _Ends, host: str, port: int) -> None:
     raise ends.unreached(said) if status in _UNREACHED else ends.refused(said)
 
 
-async def _answer(ends: _Ends) -> tuple[int, str]:
+async def _response(ends: _Ends) -> tuple[int, str]:
     head = b""
     while (end := HEAD_END.search(head)) is None:
         if len(head) >= HEAD_BYTES:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from aahcrawler.browser.network.upstream import BrowserRequest
-from aahcrawler.crawl.browsing.captured_answers import Part, PartRelay, asks_for_news, part_asked, sent_headers
+from aahcrawler.crawl.browsing.captured_responses import Part, PartRelay, asks_for_news, part_asked, sent_headers
 from aahcrawler.crawl.core.site_sessions import SiteSessions
 from aahcrawler.credentials.given import Credentials, GivenLogin
 

@@ -17,7 +17,7 @@ from aahcrawler.crawl.capture.recrawl import Change, Recrawl, RecrawlComparison,
 from aahcrawler.crawl.core.page_reading import PageReading
 from aahcrawler.crawl.core.stores import StoreWriter
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
-from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages, VisitNoting
+from aahcrawler.crawl.response.visit_noting import AnsweredVisit, ListedPages, VisitNoting
 from aahcrawler.exchange import Exchange, Memento
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Link, LinkType, Metadata, RenderInfo
@@ -81,7 +81,7 @@ class Bench:
     def noting(self) -> VisitNoting:
         return VisitNoting(cast("StoreWriter", self), cast("Recrawl", self), cast("PageReading", self))
 
-    def noted(self, visit: AnswerVisit) -> VisitRecord:
+    def noted(self, visit: AnsweredVisit) -> VisitRecord:
         asyncio.run(cast("Any", self.noting.answered(visit)))
         return self.log.seen[-1]
 
@@ -99,7 +99,7 @@ def page_of(body: bytes, status: int = 200, **fields: str) -> Page:
 
 def visit_of(
     body: bytes = BODY, status: int = 200, change: Change | None = Change.CHANGED, **fields: str
-) -> AnswerVisit:
+) -> AnsweredVisit:
     page = page_of(body, status, **fields)
     exchange = Exchange(URL, "GET", b"", BytesIO(), 500, b"1" * 20, "", AT)
     captured = Captured(exchange, "", page.headers.fields, True, 0.25, 0.1)
@@ -108,7 +108,7 @@ def visit_of(
     text = "".join(page.tree.itertext())
     document = Document(URL, None, "", (DocumentPart("content", text),) if text else (), ())
     found = PageAnalysis(Metadata(url=URL, application="Board", level="thread"), document=document)
-    return AnswerVisit(LEASE, response, page, comparison, NO_LOOK, found, CAPTURE)
+    return AnsweredVisit(LEASE, response, page, comparison, NO_LOOK, found, CAPTURE)
 
 
 def test_a_new_page_is_noted_with_what_it_cost_and_what_it_is_known_again_by() -> None:

@@ -59,7 +59,7 @@ def learned(samples: Sequence[PageSample]) -> DataTemplate:
 def made(template: DataTemplate, of: PageSample) -> html.HtmlElement:
     urls = template.endpoints(of.url)
     assert urls is not None
-    page = template.page([of.answers[url] for url in urls])
+    page = template.page([of.responses[url] for url in urls])
     assert page is not None
     return html.document_fromstring(page)
 
@@ -83,7 +83,7 @@ def test_what_the_data_do_not_say_is_left_out() -> None:
 
 def test_data_that_say_something_new_are_told() -> None:
     template = learned([sample(1, 3), sample(2, 5)])
-    third = sample(9, 4).answers["http://f.test/api/t/9?full=1"]
+    third = sample(9, 4).responses["http://f.test/api/t/9?full=1"]
     assert template.knows([third])
     paged = json.loads(third)
     for changed in (

@@ -167,7 +167,7 @@ class BrowserResponse:
         self._begun = False
         self._failed = ""
         self.whole = False
-        """Whether all of the answer has come."""
+        """Whether all of the response has come."""
         self.abandoned = False
         """Whether the browser has gone, so that nothing more is sent."""
         self._bodiless = False

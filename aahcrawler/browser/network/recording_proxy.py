@@ -274,9 +274,9 @@ class Served:
         """Count a refused request."""
         self._counts[reason] += 1
 
-    def ask(self, request: BrowserRequest, answer: BrowserResponse) -> Task[None]:
+    def ask(self, request: BrowserRequest, response: BrowserResponse) -> Task[None]:
         """Have the upstream answer a request, when its turn comes."""
-        asking = asyncio.create_task(self._ask(request, answer))
+        asking = asyncio.create_task(self._ask(request, response))
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         return asking
@@ -287,23 +287,23 @@ class Served:
             asking.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
 
-    async def _ask(self, request: BrowserRequest, answer: BrowserResponse) -> None:
+    async def _ask(self, request: BrowserRequest, response: BrowserResponse) -> None:
         async with self._slots:
-            if answer.abandoned:
+            if response.abandoned:
                 return
             self.requests += 1
             try:
-                await self._upstream.answer(request, answer)
-                answer.end()
+                await self._upstream.answer(request, response)
+                response.end()
             except RequestRefusedError as refused:
-                answer.fail(refused.reason)
+                response.fail(refused.reason)
             except Exception:
                 _logger.exception("a request of a page failed: %s %s", request.method, request.url)
-                answer.fail("error")
+                response.fail("error")
             finally:
-                answer.fail("given up")  # Of those that have neither ended nor failed.
-                if answer.failed:
-                    self.refuse(answer.failed)
+                response.fail("given up")  # Of those that have neither ended nor failed.
+                if response.failed:
+                    self.refuse(response.failed)
 
 
 _BACKLOG = 256
@@ -446,19 +446,19 @@ class ProxyConnection:
         If the browser hangs up, the call of the upstream is cancelled; the upstream decides whether and for how long to
         go on fetching.
         """
-        answer = BrowserResponse(request.method, self._bounds)
-        asking = self._served.ask(request, answer)
-        sending = asyncio.create_task(answer.send(self._writer))
+        response = BrowserResponse(request.method, self._bounds)
+        asking = self._served.ask(request, response)
+        sending = asyncio.create_task(response.send(self._writer))
         leaving = asyncio.create_task(self._requests.hung_up())
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             return sending.done() and sending.result()
         finally:
-            answer.abandon()
+            response.abandon()
             for task in (sending, leaving):
                 task.cancel()
             await asyncio.gather(sending, leaving, return_exceptions=True)
-            if not answer.whole:
+            if not response.whole:
                 asking.cancel()
 
 

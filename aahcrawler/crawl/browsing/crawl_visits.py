@@ -17,7 +17,7 @@ from typing import Final
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.browser.process.devtools_connection import DevToolsError, PageCrashedError
 from aahcrawler.browser.visits.rendered_page import Cookie
-from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
+from aahcrawler.crawl.browsing.captured_responses import CapturedResponses
 from aahcrawler.crawl.browsing.visit_requests import VisitRequests
 from aahcrawler.crawl.browsing.visited_crawl import Fetch, PageFetch, RequestRules, VisitedCrawl
 from aahcrawler.crawl.core.fetch_control import FetchControl
@@ -56,7 +56,7 @@ class Visits:
         self._fetch = fetch
 
     def requests_of(self, lease: Lease, recorded: Exchange, allows: frozenset[str] = frozenset()) -> VisitRequests:
-        """Return what answers a visit to a leased page whose ``recorded`` answer is there; see ``VisitRequests``."""
+        """Return what answers a visit to a leased page whose ``recorded`` response is there; see ``VisitRequests``."""
         return VisitRequests(self._crawl, lease, recorded, allows)
 
     def is_known_at(self, url: str) -> bool:

@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 BESIDE: Final = 30.0
 """Seconds that a look may take beyond the time of its page: a browser has to begin, and to say what it shows."""
 _CUT_OFF: Final = frozenset({"given up", "stopped", "ended", "time"})
-"""Reasons for which requests have no answer when a crawl ends."""
+"""Reasons for which requests have no response when a crawl ends."""
 UNAVAILABLE, LIMIT, FAILED, BARRED = "unavailable", "limit", "failed", "barred"
 LOST, REPEATED = "lost to another page", "repeated"
 """Looks that ended with the browser, and are made again: another page may have ended it, or nobody but this one."""
@@ -79,11 +79,11 @@ class Browser(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """What became of a page beside its answer.
+    """What became of a page beside its response.
 
     ``page`` is the page as a browser showed it, None where none did; ``note`` is kept in its metadata, ``resources``
-    beside its answer. ``leads_to`` are where its scripts wanted to go, ``streams`` the manifests that its players asked
-    for. For ``rest`` seconds its site asked to be left in peace. ``counts`` belong to the crawl's statistics.
+    beside its response. ``leads_to`` are where its scripts wanted to go, ``streams`` the manifests that its players
+    requested. For ``rest`` seconds its site asked to be left in peace. ``counts`` belong to the crawl's statistics.
     """
 
     page: Page | None = None
@@ -141,14 +141,14 @@ class PageRendering:
         self._under_way = 0
 
     async def of(self, lease: Lease, response: CapturedResponse, comparison: RecrawlComparison) -> Rendering:
-        """Return what a browser makes of a page that was answered, or of the former one that the answer stands for.
+        """Return what a browser makes of a page that was answered, or of the former one that the response stands for.
 
         Raise ``StoppedError`` where the crawl ends meanwhile, ``UnreadableCaptureError`` where the former page cannot
         be read, and errors of this machine.
         """
         former = self._former(lease, comparison)
         if former is not None:
-            exchange = self._recrawl.answer_of(former)
+            exchange = self._recrawl.response_of(former)
             if exchange is None:
                 raise UnreadableCaptureError(former.url)
             with closing(exchange):
@@ -159,7 +159,7 @@ class PageRendering:
         return await self._of(lease, page, response.exchange, response.captured.elapsed)
 
     def _former(self, lease: Lease, comparison: RecrawlComparison) -> Former | None:
-        """Return the former capture that an answer without a page stands for, where it may have to be shown again."""
+        """Return the former capture that a response without a page stands for, where it may have to be shown again."""
         former, section = comparison.former, self._context.now.icd.browser
         if former is None or not lease.is_page or not comparison.unmodified or not may_look(section):
             return None

@@ -314,8 +314,8 @@ class DataPages:
         urls = template.endpoints(url) if template is not None else None
         if template is None or urls is None:
             return None
-        answers = [await self._asked(each, url, requests) or b"" for each in urls]
-        page = template.page(answers) if template.knows(answers) else None
+        responses = [await self._asked(each, url, requests) or b"" for each in urls]
+        page = template.page(responses) if template.knows(responses) else None
         lessons.made += page is not None
         return page
 
@@ -337,10 +337,10 @@ class DataPages:
         """Compare a page with what a template makes of it, which is given up where it would have been used in error."""
         sample = lessons.samples[-1]
         lessons.made, lessons.samples = 0, [sample]
-        answers = _answers(template, sample)
+        responses = _responses(template, sample)
         if self._is_made_right(template, page, sample):
-            lessons.template = template.with_page(answers)
-        elif template.knows(answers):
+            lessons.template = template.with_page(responses)
+        elif template.knows(responses):
             logger.info("%s: pages like it are not made of their data any more", page.url)
             lessons.template = None
 
@@ -350,11 +350,11 @@ class DataPages:
         template = await asyncio.to_thread(learned_template, before)
         if template is not None and self._is_made_right(template, page, last):
             logger.info("%s: pages like it are made of their data from now on", page.url)
-            lessons.template, lessons.samples = template.with_page(_answers(template, last)), [last]
+            lessons.template, lessons.samples = template.with_page(_responses(template, last)), [last]
 
     def _is_made_right(self, template: DataTemplate, page: Page, sample: PageSample) -> bool:
         """Return whether a template makes what a browser shows, as far as the crawl reads pages."""
-        made = template.page(_answers(template, sample))
+        made = template.page(_responses(template, sample))
         if made is None:
             return False
         pages = [page.as_rendered(dom, "", self._context.now.icd.limits.page_bytes) for dom in (made, sample.dom)]
@@ -377,12 +377,12 @@ class DataPages:
         return collected.body(self._context.now.icd.limits.page_bytes)
 
 
-def _answers(template: DataTemplate, sample: PageSample) -> list[bytes]:
-    return [sample.answers.get(url, b"") for url in template.endpoints(sample.url) or ()]
+def _responses(template: DataTemplate, sample: PageSample) -> list[bytes]:
+    return [sample.responses.get(url, b"") for url in template.endpoints(sample.url) or ()]
 
 
 class _Collected:
-    """Collects an answer (``Relay``)."""
+    """Collects a response (``Relay``)."""
 
     def __init__(self) -> None:
         self._status = 0
@@ -399,7 +399,7 @@ class _Collected:
         self._pieces.append(piece)
 
     def body(self, most: int) -> bytes | None:
-        """Return the body without content coding, None where it is no whole answer with status 200."""
+        """Return the body without content coding, None where it is no whole response with status 200."""
         decoded = decode_content(b"".join(self._pieces), self._codings, most)
         return decoded.body if self._status == 200 and decoded.complete else None
 

@@ -1,6 +1,6 @@
 """Who answers the requests of a page while a browser looks at it: the crawl itself, in the network's place.
 
-The page's own answer is there already. What this crawl has captured before is given from the archive. All else goes to
+The page's own response is there already. What this crawl has captured before comes from the archive. All else goes to
 the network as the crawl's requests do, and is archived when it has ended, whatever the browser makes of it.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 
 from aahcrawler import urls
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.crawl.browsing.captured_answers import (
+from aahcrawler.crawl.browsing.captured_responses import (
     PartRelay,
     ResponseRelay,
     has_manifest,
@@ -45,16 +45,16 @@ from aahcrawler.wire.robots_txt import RobotsDeniedError, RobotsUnreachableError
 logger = logging.getLogger(__name__)
 
 AFTER_HANG_UP: Final = 10.0
-"""Seconds that an answer has to end in which the browser does not want any more: half a file is worth little."""
+"""Seconds that a response has to end in which the browser does not want any more: half a file is worth little."""
 MAX_DATA: Final = 20
 MAX_DATA_SIZE: Final = 1_000_000
-"""Answers with JSON, and bytes of each, that are held to learn from until the visit is over."""
+"""Responses with JSON, and bytes of each, that are held to learn from until the visit is over."""
 LAST_SECONDS: Final = 1.0
-"""Seconds that answers under way have to end in when the visit is over, and then for what came to be had."""
+"""Seconds that responses under way have to end in when the visit is over, and then for what came to be had."""
 
 
 class VisitRequests:
-    """Answers the requests of one visit to a leased page (``Upstream``), whose ``recorded`` answer is there already.
+    """Answers the requests of one visit to a leased page (``Upstream``), whose ``recorded`` response is there already.
 
     ``allows`` are the methods beyond GET, HEAD and OPTIONS that may be used. After the visit it is closed, however that
     ended; from then on it makes no request. ``requests`` and ``bytes`` count what went to the network.
@@ -87,7 +87,7 @@ class VisitRequests:
 
     @property
     def manifests(self) -> tuple[str, ...]:
-        """The canonical URLs of the answers that were manifests of streams."""
+        """The canonical URLs of the responses that were manifests of streams."""
         return tuple(self._manifests)
 
     @property
@@ -175,7 +175,7 @@ class VisitRequests:
     # To the network
 
     async def _from_network(self, under_way: "_UnderWay") -> None:
-        """Return when an answer has ended; what is done with it then goes on by itself."""
+        """Return when a response has ended; what is done with it then goes on by itself."""
         if self._watching is None:
             self._watching = asyncio.ensure_future(self._watch_for_the_end())
         task = asyncio.ensure_future(self._run(under_way))
@@ -274,7 +274,7 @@ class VisitRequests:
             self._data[request.url] = body
 
     async def _keep(self, under_way: "_UnderWay", response: CapturedResponse) -> None:
-        """Archive an answer, unless it is one that the crawl does not keep of requisites either; count it."""
+        """Archive a response, unless it is one that the crawl does not keep of requisites either; count it."""
         size = response.exchange.response_size
         if not under_way.unwanted:
             declared, request = Headers(response.wire_headers).media_type, under_way.request
@@ -319,7 +319,7 @@ def _is_json(fields: Sequence[tuple[str, str]]) -> bool:
 
 
 class _UnderWay:
-    """A request on its way. States: waiting -> sent -> come; ``ended`` is done when its answer has been handed on."""
+    """A request on its way. States: waiting -> sent -> come; ``ended`` is done when its response has been handed on."""
 
     def __init__(self, request: BrowserRequest, wanted: Lease, relay: Relay, *, wants_whole: bool = False) -> None:
         self.request = request
@@ -334,7 +334,7 @@ class _UnderWay:
         self.ended.add_done_callback(_look)
 
     def finish(self, response: CapturedResponse) -> None:
-        """Say that an answer has been handed on, as far as it came."""
+        """Say that a response has been handed on, as far as it came."""
         if self.unwanted:
             self.refuse(self.unwanted)
             return
@@ -345,7 +345,7 @@ class _UnderWay:
             self.ended.set_result(None)
 
     def refuse(self, reason: str) -> None:
-        """Say that there is no answer, or none to its end."""
+        """Say that there is no response, or none to its end."""
         if not self.ended.done():
             self.ended.set_exception(RequestRefusedError(reason))
 

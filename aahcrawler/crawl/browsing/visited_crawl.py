@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
-from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
+from aahcrawler.crawl.browsing.captured_responses import CapturedResponses
 from aahcrawler.crawl.core.fetch_control import FetchControl
 from aahcrawler.crawl.core.lifecycle import DomainBudgetError, DomainBudgets, Lifecycle, is_too_large
 from aahcrawler.crawl.core.site_sessions import SiteSessions
@@ -63,7 +63,7 @@ class VisitPace:
         return urlsplit(url).netloc in self._overloaded
 
     def answered(self, url: str, status: int, latency: float, rest_asked: float) -> None:
-        """Learn from an answer: of the site for all that follows, of an overloaded host for the rest of the visit."""
+        """Learn from a response: of the site for all that follows, of an overloaded host for the rest of the visit."""
         politeness = self._fetching.politeness
         politeness.on_response(url, status, latency, rest_asked)
         politeness.fetch_ended(url)
@@ -81,7 +81,7 @@ class VisitPace:
 
 @dataclass(frozen=True, slots=True)
 class PageFetch:
-    """A request as a visit has it sent: ``relay`` is given its answer, which ends when ``until`` is set.
+    """A request as a visit has it sent: ``relay`` is given its response, which ends when ``until`` is set.
 
     ``wanted`` and ``most_bytes`` are as in ``WireRequest``; ``pace`` is the visit's.
     """
@@ -147,7 +147,7 @@ class RequestRules:
             raise RequestRefusedError(error.reason) from None
 
     def unwanted(self, wanted: Lease, status: int, fields: Sequence[tuple[str, str]]) -> str:
-        """Return by the head of an answer why its body is not wanted, empty where it is."""
+        """Return by the head of a response why its body is not wanted, empty where it is."""
         if not 200 <= status < 300:
             return ""
         head, context = Headers(tuple(fields)), self.context.now

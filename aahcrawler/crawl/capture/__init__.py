@@ -1,1 +1,1 @@
-"""A captured answer: what former crawls knew of it, what was understood of it, its archive records."""
+"""A captured response: what former crawls knew of it, what was understood of it, its archive records."""

@@ -1,4 +1,4 @@
-"""Archive an answer, add it to the history, describe it for the object store and count it.
+"""Archive a response, add it to the history, describe it for the object store and count it.
 
 What a site is told in confidence is left out.
 """
@@ -41,7 +41,7 @@ MAX_SEARCHED_BYTES: Final = 16_000_000
 """Bytes of a response up to which secrets are looked for in its body, and of what it is after decoding."""
 
 _HEAD: Final = 65_536
-"""Bytes of an answer in which the cookies that it sets are looked for."""
+"""Bytes of a response in which the cookies that it sets are looked for."""
 _COOKIE: Final = re.compile(rb"([^=;\s]+)=([^;]*)")
 _LINE: Final = re.compile(rb"([^:\r\n]+):[ \t]*([^\r\n]*)")
 _AUTHORIZATION: Final = frozenset({b"authorization", b"proxy-authorization"})
@@ -114,14 +114,14 @@ class Redaction:
 
     def _masked(self, exchange: Exchange) -> Exchange:
         exchange.response.seek(0)
-        answer = exchange.response.read(MAX_SEARCHED_BYTES + 1)
+        response = exchange.response.read(MAX_SEARCHED_BYTES + 1)
         exchange.response.seek(0)
-        masks = Masks({*self._given.secrets, *_tokens(exchange.request, answer)}, tokens=True)
+        masks = Masks({*self._given.secrets, *_tokens(exchange.request, response)}, tokens=True)
         done: set[str] = set()
         request, url = self._request(exchange, masks, done), masks.masked_text(exchange.url)
-        answered = _response if len(answer) <= MAX_SEARCHED_BYTES else _large
+        mask = _response if len(response) <= MAX_SEARCHED_BYTES else _large
         shown_on = masks.masked_text(exchange.shown_on)
-        changed = answered(replace(exchange, url=url, request=request, shown_on=shown_on), answer, masks, done)
+        changed = mask(replace(exchange, url=url, request=request, shown_on=shown_on), response, masks, done)
         if url != exchange.url:
             done.add("url")
         return replace(changed, redacted=", ".join(sorted(done)))
@@ -139,10 +139,10 @@ NO_REDACTION: Final = Redaction(NONE, masks=False)
 """Leaves all exchanges as they are."""
 
 
-def _response(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -> Exchange:
-    """Return an exchange whose response, of which ``answer`` is all, is masked."""
+def _response(exchange: Exchange, response: bytes, masks: Masks, done: set[str]) -> Exchange:
+    """Return an exchange with its response masked; ``response`` is all of it."""
     reading = HttpPayload()
-    payload = reading.feed(answer)
+    payload = reading.feed(response)
     if reading.head is None:
         return exchange
     head = reading.head.rstrip(b"\r\n")
@@ -151,7 +151,7 @@ def _response(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -
     masked = masks.masked(body)
     if masked == body:
         kept = _head(head, masks, done) + b"\r\n\r\n"
-        raw = kept + answer[len(reading.head) :]
+        raw = kept + response[len(reading.head) :]
         return replace(exchange, response=BytesIO(raw), response_size=len(raw), head_size=len(kept))
     done.add("body of the response")
     kept = _head(head, masks, done, length=len(masked)) + b"\r\n\r\n"
@@ -160,9 +160,9 @@ def _response(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -
     return replace(exchange, response=BytesIO(raw), response_size=len(raw), head_size=len(kept), payload_digest=digest)
 
 
-def _large(exchange: Exchange, answer: bytes, masks: Masks, done: set[str]) -> Exchange:
+def _large(exchange: Exchange, response: bytes, masks: Masks, done: set[str]) -> Exchange:
     """Return an exchange whose response is too large to be searched: its head is masked, and its body as it came."""
-    kept = _head(answer[: exchange.head_size].rstrip(b"\r\n"), masks, done) + b"\r\n\r\n"
+    kept = _head(response[: exchange.head_size].rstrip(b"\r\n"), masks, done) + b"\r\n\r\n"
     whole = cast("BinaryIO", TemporaryFile())  # noqa: SIM115 - whoever consumes the exchange closes it
     whole.write(kept)
     exchange.response.seek(exchange.head_size)
@@ -207,9 +207,9 @@ def _value(name: bytes, value: bytes) -> bytes:
     return scheme + b" " + word if name in _AUTHORIZATION and blank else word
 
 
-def _tokens(request: bytes, answer: bytes) -> Iterator[str]:
+def _tokens(request: bytes, response: bytes) -> Iterator[str]:
     """Yield the long values of the cookies that an exchange carries."""
-    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(answer[:_HEAD])):
+    for name, value in (*_fields(request.partition(b"\r\n\r\n")[0]), *_fields(response[:_HEAD])):
         pairs: Sequence[tuple[bytes, bytes]] = _COOKIE.findall(value) if name == b"cookie" else ()
         if name == b"set-cookie":
             pairs = _COOKIE.findall(value)[:1]
@@ -234,9 +234,9 @@ RetryWrite = Callable[[Callable[[], Awaitable[WrittenCapture]]], Awaitable[Writt
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The records archived with an answer: the identified type of its payload, and its metadata.
+    """The records archived with a response: the identified type of its payload, and its metadata.
 
-    ``unchanged`` is the former capture that the answer equals, None where it equals none. ``resources`` are what a
+    ``unchanged`` is the former capture that the response equals, None where it equals none. ``resources`` are what a
     browser made of the page.
     """
 
@@ -250,7 +250,7 @@ NO_ANNOTATIONS = Annotations()
 
 
 class Archiver:
-    """Writes answers to the WARC files and adds them to the history, one after another.
+    """Writes responses to the WARC files and adds them to the history, one after another.
 
     A payload that was archived before, by this crawl or a former one, is not written again: a revisit record says
     where it is (WARC 1.1, section 6.7). Empty and truncated payloads are written as they are. What
@@ -265,10 +265,10 @@ class Archiver:
         self._lock = asyncio.Lock()
 
     async def keep(self, exchange: Exchange, annotations: Annotations, retry: RetryWrite) -> WrittenCapture:
-        """Archive an answer, a large one beside the event loop: 2 GB take minutes to compress.
+        """Archive a response, a large one beside the event loop: 2 GB take minutes to compress.
 
         Of one that is from the archive nothing is written, and it is the capture that it was, unless it was understood
-        as a page: what that said has to stand beside an answer, which is then a revisit of the same moment, without a
+        as a page: what that said has to stand beside a response, which is then a revisit of the same moment, without a
         request, as nothing was asked for.
         """
         if exchange.kept_in and not _is_page(annotations):
@@ -339,7 +339,7 @@ def description(
 ) -> CaptureDescription:
     """Return what is stated of a capture, of a page or a file of an object.
 
-    Its answer has a status and was understood as ``metadata``.
+    Its response has a status and was understood as ``metadata``.
 
     A payload that was only ever captured at other URLs has no former capture whose objects this one's revise.
     """
@@ -377,7 +377,7 @@ def description(
 
 
 def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) -> None:
-    """Add an answer to a page to the counts: what it is, what was found in it, what became of it."""
+    """Add a response to a page to the counts: what it is, what was found in it, what became of it."""
     metadata = reading.metadata
     if comparison.change is not None:
         stats.add(comparison.change)

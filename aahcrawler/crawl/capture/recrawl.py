@@ -1,6 +1,6 @@
-"""Compare answers with the captures of former crawls (RFC 9110, section 13; WARC 1.1, section 6.7).
+"""Compare responses with the captures of former crawls (RFC 9110, section 13; WARC 1.1, section 6.7).
 
-That tells which URLs to ask for with conditions, and what an answer is compared with.
+That tells which URLs to ask for with conditions, and what a response is compared with.
 """
 
 import re
@@ -62,10 +62,10 @@ UNCONDITIONAL = ConditionalRequest()
 
 @dataclass(frozen=True, slots=True)
 class RecrawlComparison:
-    """An answer beside what was there before.
+    """A response beside what was there before.
 
-    ``page`` is what there is to be understood: the answer itself, or the archived page that a 304 stands for.
-    ``former`` is the capture that the answer is compared with, ``before`` what was understood of it. ``remembered``
+    ``page`` is what there is to be understood: the response itself, or the archived page that a 304 stands for.
+    ``former`` is the capture that the response is compared with, ``before`` what was understood of it. ``remembered``
     says that ``before`` is what would be understood today. ``change`` is None for whatever neither is nor was a page.
     ``unmodified`` says that the server sent no payload because the former one is still right. ``held`` is false where
     the archive has the payload of ``former`` no more. ``repeats`` says whether the payload is that of ``former``; None
@@ -94,7 +94,7 @@ class RecrawlComparison:
 
     @property
     def original(self) -> Original | None:
-        """The response that holds the payload of an unchanged answer; None where the archive has it no more."""
+        """The response that holds the payload of an unchanged response; None where the archive has it no more."""
         return self.former.original if self.former is not None and self.is_repeated and self.held else None
 
 
@@ -103,7 +103,7 @@ class UnreadableCaptureError(Exception):
 
 
 class Recrawl:
-    """Compares answers with the former crawls of a definition, for the crawl ``number``, which was ``begun`` then.
+    """Compares responses with the former crawls of a definition, for the crawl ``number``, which was ``begun`` then.
 
     Pages are bounded by ``page_bytes``. What this crawl itself was the first to capture, before it was killed, is not
     taken for a former capture: what had changed by then would not be told.
@@ -155,7 +155,7 @@ class Recrawl:
     def compare(
         self, lease: Lease, page: Page, exchange: Exchange, asked: ConditionalRequest, understood_by: str
     ) -> RecrawlComparison:
-        """Compare an answer with what was there before; ``understood_by`` identifies today's understanding.
+        """Compare a response with what was there before; ``understood_by`` identifies today's understanding.
 
         Raise ``UnreadableCaptureError`` for a 304 whose page cannot be read from the archive and is needed.
         """
@@ -183,11 +183,11 @@ class Recrawl:
     def shown(
         self, comparison: RecrawlComparison, page: Page | None, text: str = "", *, is_made: bool = False
     ) -> RecrawlComparison:
-        """Return what the ``page`` that a browser showed makes of the comparison of its answer; None: none showed it.
+        """Return what the ``page`` that a browser showed makes of the comparison of its response; None: none showed it.
 
         The digest of its ``text`` says whether it changed since a browser showed it last. Where none did, nothing is
-        said beyond what the answer said, and nothing is remembered; where one did then and none now, nobody knows. Nor
-        where only one of the two was made of data (``is_made``), which may leave some of the text out. Raise as
+        said beyond what the response said, and nothing is remembered; where one did then and none now, nobody knows.
+        Nor where only one of the two was made of data (``is_made``), which may leave some of the text out. Raise as
         ``compare`` does.
         """
         former, before = comparison.former, comparison.before
@@ -205,8 +205,8 @@ class Recrawl:
             return replace(known, change=None, before=None)
         return replace(known, change=Change.UNCHANGED if before.browser.text == text else Change.CHANGED)
 
-    def answer_of(self, former: Former) -> Exchange | None:
-        """Return a former answer as the archive has it, which the caller closes; None where it has it no more."""
+    def response_of(self, former: Former) -> Exchange | None:
+        """Return a former response as the archive has it, which the caller closes; None where it has it no more."""
         return self._history.exchange(former)
 
     def sent_page(self, former: Former) -> Page:

@@ -31,7 +31,7 @@ from online_analysis.icd import Icd, Limits, Politeness
 
 
 def most_bytes(limits: Limits, stats: Stats, kind: Kind) -> int | None:
-    """Return how many bytes the limits leave for an answer, None where they set no bound.
+    """Return how many bytes the limits leave for a response, None where they set no bound.
 
     >>> most_bytes(Limits(bytes=100), Stats({"bytes": 40}), "page"), most_bytes(Limits(), Stats(), "page")
     (60, None)
@@ -93,7 +93,7 @@ class DomainBudgets:
     """Counts what domains with budgets have used, for all workers at once, and tells when that is all.
 
     The counts are the crawl's, so they outlive a restart. What is being fetched when a budget is used up still counts:
-    as many answers as the domain has connections, and what other workers did within the last second.
+    as many responses as the domain has connections, and what other workers did within the last second.
     """
 
     def __init__(self, context: CurrentContext, stats: Stats) -> None:
@@ -109,7 +109,7 @@ class DomainBudgets:
             raise DomainBudgetError(BYTES)
 
     def used(self, url: str, counts: Mapping[str, float]) -> dict[str, float]:
-        """Return what an answer takes from its domain's budgets, as counts of the crawl; nothing where it has none."""
+        """Return what a response takes from its domain's budgets, as counts of the crawl; nothing where it has none."""
         name, own = self._politeness.of(urlsplit(url).hostname or "")
         if own.pages is None and own.bytes is None:
             return {}
@@ -312,7 +312,7 @@ class Lifecycle:
         return self.stats["requisite_bytes"] >= self.icd.limits.requisite_bytes
 
     def most_bytes(self, kind: Kind) -> int | None:
-        """Return how many bytes the limits leave for an answer, None where they set no bound."""
+        """Return how many bytes the limits leave for a response, None where they set no bound."""
         return most_bytes(self.icd.limits, self.stats, kind)
 
     def check_limits(self) -> None:

@@ -240,7 +240,7 @@ def _read(text: str) -> _Kept:
 
 
 def set_cookies(fields: Iterable[tuple[str, str]]) -> Sequence[str]:
-    """Return the Set-Cookie fields of an answer."""
+    """Return the Set-Cookie fields of a response."""
     return [value for name, value in fields if name.lower() == "set-cookie"]
 
 
@@ -277,13 +277,13 @@ class LoginStep:
 
 
 class Fetch(Protocol):
-    """Asks for a step of a login under the site's cookies, archives it, and returns the answer.
+    """Asks for a step of a login under the site's cookies, archives it, and returns the response.
 
     Errors are those of the crawl's requests.
     """
 
     def __call__(self, step: LoginStep) -> Awaitable[Page]:
-        """Return the answer, whatever its status."""
+        """Return the response, whatever its status."""
         ...
 
 
@@ -385,7 +385,7 @@ class FormLogins:
         raise _RefusedError("what network.logins calls logged_in is not on the pages behind the form")
 
     async def _followed(self, step: LoginStep) -> Page:
-        """Return the answer to a step after its redirects, which stay on the site. Raise ``LoginFailedError``."""
+        """Return the response to a step after its redirects, which stay on the site. Raise ``LoginFailedError``."""
         site = urls.queue_of(step.url)
         page = await self._fetch(step)
         for _ in range(MAX_REDIRECTS):

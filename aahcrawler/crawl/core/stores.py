@@ -151,7 +151,7 @@ class StoreWriter:
         return counts
 
     async def archive_remains(self, error: WireError) -> None:
-        """Archive what came of an answer whose head never ended, as much of it as all readers take."""
+        """Archive what came of a response whose head never ended, as much of it as all readers take."""
         exchange, error.exchange = error.exchange, None
         if exchange is None:
             return

@@ -41,7 +41,7 @@ Scrapy writes the names of a request's fields in a way of its own.
 ENDING = "download_ending"
 """The key of ``Request.meta`` that holds an ``asyncio.Event``; when it is set, the download has ``GRACE`` left."""
 GRACE = 5.0
-"""Seconds that answers under way are waited for when the crawl ends."""
+"""Seconds that responses under way are waited for when the crawl ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class WireDownloadHandler(BaseDownloadHandler):
         return cls(crawler, WireClient(settings), settings.limits.payload_bytes)
 
     async def download_request(self, request: Request) -> CapturedResponse:
-        """Return the answer, whatever its status.
+        """Return the response, whatever its status.
 
         Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's IP address is not to be asked
         soon, and ``StoppedError`` where it did not come before the crawl's end.
@@ -157,12 +157,12 @@ class WireDownloadHandler(BaseDownloadHandler):
             until=request.meta.get(UNTIL),
         )
         try:
-            answer = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))
+            response = await self._open_downloads.until(request.meta.get(ENDING), self._client.fetch(asked))
         finally:
             if claim is not None:
                 await claim.leave()
-        request.meta["download_latency"] = answer.latency
-        return _response(request, answer, self._page_bytes)
+        request.meta["download_latency"] = response.latency
+        return _response(request, response, self._page_bytes)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -219,29 +219,29 @@ def _sent_headers(request: Request) -> Iterable[tuple[str, str]]:
             yield spelled.get(name.lower(), name), value.decode("latin-1")
 
 
-def _response(request: Request, answer: WireResponse, page_bytes: int) -> CapturedResponse:
-    codings = ", ".join(value for name, value in answer.headers if name.lower() == "content-encoding")
-    decoded = decode_content(answer.payload, codings, page_bytes)
+def _response(request: Request, response: WireResponse, page_bytes: int) -> CapturedResponse:
+    codings = ", ".join(value for name, value in response.headers if name.lower() == "content-encoding")
+    decoded = decode_content(response.payload, codings, page_bytes)
     captured = Captured(
-        exchange=answer.exchange,
-        reason=answer.reason,
-        headers=answer.headers,
-        complete=answer.payload_complete and decoded.complete,
-        elapsed=answer.elapsed,
-        latency=answer.latency,
-        coding_fault=decoded.fault if answer.payload_complete else None,
+        exchange=response.exchange,
+        reason=response.reason,
+        headers=response.headers,
+        complete=response.payload_complete and decoded.complete,
+        elapsed=response.elapsed,
+        latency=response.latency,
+        coding_fault=decoded.fault if response.payload_complete else None,
     )
     return CapturedResponse(
         request.url,
         captured=captured,
-        status=answer.status,
+        status=response.status,
         headers=[
             (name.encode("latin-1"), value.encode("latin-1"))
-            for name, value in answer.headers
+            for name, value in response.headers
             if name.lower() != "content-encoding"
         ],
         body=decoded.body,
         request=request,
-        ip_address=ipaddress.ip_address(at.partition("%")[0]) if (at := answer.exchange.ip_address) else None,
-        protocol="HTTP/{}.{}".format(*answer.version),
+        ip_address=ipaddress.ip_address(at.partition("%")[0]) if (at := response.exchange.ip_address) else None,
+        protocol="HTTP/{}.{}".format(*response.version),
     )

@@ -1,4 +1,4 @@
-"""Takes answers from the sources of a definition, in the place of the sites of today."""
+"""Takes responses from the sources of a definition, in the place of the sites of today."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -27,7 +27,7 @@ from online_analysis.icd import Icd
 _MAX_REMEMBERED: Final = 10_000
 T = TypeVar("T")
 IN_LINE: Final = 4.0
-"""Seconds that a look-up stays for the answer of archives that let one wait, where no other source could tell."""
+"""Seconds that a look-up stays for the response of archives that let one wait, where no other source could tell."""
 WORTH, SHARE_WORTH = 60.0, 0.5
 """Seconds, and part of the crawl's time, that a capture of such an archive may take at most by what it gave so far.
 
@@ -42,7 +42,7 @@ CONNECT_PATIENCE: Final = 15.0
 PATIENCE: Final = 30.0
 """Seconds that it may be silent, at most: others wait for their turn meanwhile."""
 TOTAL_PATIENCE: Final = 120.0
-"""Seconds for a whole answer of an archive."""
+"""Seconds for a whole response of an archive."""
 
 
 class NotTakenError(Exception):

@@ -80,7 +80,7 @@ STALE = 15.0
 
 
 class StoppedError(Exception):
-    """The crawl ends before a request was sent, or before its answer came; nothing is known of the URL."""
+    """The crawl ends before a request was sent, or before its response came; nothing is known of the URL."""
 
 
 class LostLeaseError(Exception):

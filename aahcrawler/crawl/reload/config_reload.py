@@ -243,7 +243,7 @@ def pending_parts(folder: Path) -> frozenset[Part]:
 
 
 @dataclass(frozen=True, slots=True)
-class RunningCrawl:
+class ReloadedCrawl:
     """The parts of a running crawl that a changed definition acts on; ``fail`` stops the crawl."""
 
     context: CurrentContext
@@ -261,7 +261,7 @@ class ConfigReload:
 
     def __init__(
         self,
-        crawl: RunningCrawl,
+        crawl: ReloadedCrawl,
         source: DefinitionSource,
         understood_by: Callable[[Icd], str],
         actions: Mapping[Part, Action],
@@ -369,7 +369,7 @@ class ConfigReload:
             clear_pending(self._root)
 
 
-def actions(crawl: RunningCrawl, control: BlockControl) -> Mapping[Part, Action]:
+def actions(crawl: ReloadedCrawl, control: BlockControl) -> Mapping[Part, Action]:
     """Return what brings a crawl into line with each part of its definition that has changed."""
     context, writer = crawl.context, crawl.writer
 

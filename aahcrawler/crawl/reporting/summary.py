@@ -206,7 +206,7 @@ def recounted(folder: Path, number: int, stats: Stats) -> Mapping[str, float]:
     """Return what is to be added to the counts of a crawl, so that they are those that other readers of it tell.
 
     Web objects are counted as ``aah objects --crawl`` has them, changes as the log of changes has them.
-    ``objects_counted`` becomes the number of answers of which the objects are counted. Nothing is added where that
+    ``objects_counted`` becomes the number of responses of which the objects are counted. Nothing is added where that
     cannot be read, which is logged.
     """
     return {**_objects_recounted(folder, number, stats), **_changes_recounted(folder, number, stats)}

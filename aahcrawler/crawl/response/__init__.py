@@ -1,1 +1,1 @@
-"""Handle answers, from understanding the page to finishing its lease."""
+"""Handle responses, from understanding the page to finishing its lease."""

@@ -1,4 +1,4 @@
-"""Handle answers: write, then queue, in an order that a crash cannot harm.
+"""Handle responses: write, then queue, in an order that a crash cannot harm.
 
 A page is understood first, and what was said of its links is logged. Then its response, its request and what was
 understood are archived, all or none, and added to the history; then come its triples, and then, in one atomic step of
@@ -32,9 +32,9 @@ from aahcrawler.crawl.response.lease_ending import FROM_SOURCES, LeaseEnding
 from aahcrawler.crawl.response.listings import Contents
 from aahcrawler.crawl.response.page_analyser import with_look
 from aahcrawler.crawl.response.repaired_pages import ReadPage
-from aahcrawler.crawl.response.response_steps import ResponseSteps, RunningCrawl
+from aahcrawler.crawl.response.response_steps import LeaseHandling, ResponseSteps, RunningCrawl
 from aahcrawler.crawl.response.session_probing import Ask
-from aahcrawler.crawl.response.visit_noting import AnswerVisit, ListedPages
+from aahcrawler.crawl.response.visit_noting import AnsweredVisit, ListedPages
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, State
@@ -61,8 +61,8 @@ _LATE: Final = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRecord:
-    """What is written of an answer, complete before the first of it is written.
+class HandledResponse:
+    """What is written of a response, complete before the first of it is written.
 
     ``sent`` is the page as its server sent it, ``comparison`` has the one that was understood, and ``look`` what a
     browser made of it. ``found`` is None for what leads nowhere by itself, such as an image. ``stats`` are the counts
@@ -80,7 +80,7 @@ class AnswerRecord:
 
     @property
     def page(self) -> Page:
-        """The page as it was shown, with the status of this answer."""
+        """The page as it was shown, with the status of this response."""
         return self.look.page or self.sent
 
     @property
@@ -91,7 +91,7 @@ class AnswerRecord:
 
     @property
     def annotations(self) -> Annotations:
-        """What is archived with the answer: metadata of pages, files of objects, and sheets that lead somewhere.
+        """What is archived with the response: metadata of pages, files of objects, and sheets that lead somewhere.
 
         What is remembered is in the archive already.
         """
@@ -110,20 +110,15 @@ class AnswerRecord:
         )
 
 
-class ResponseHandler:
-    """Handles answers and finishes their leases; nothing that it meets on a page stops the crawl.
+class ResponseHandler(LeaseHandling):
+    """Handles responses and finishes their leases; nothing that it meets on a page stops the crawl.
 
     A disk that is full makes it wait. What does stop a crawl are other errors of this machine, as ``is_local`` tells
     it: the lease stays out then, and its URL is fetched again when the crawl goes on.
     """
 
     def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
-        self._context = crawl.context
-        self._writer = crawl.writer
-        self._fetching = crawl.fetching
-        self._lifecycle = crawl.lifecycle
-        self._steps = steps
-        self._frontier = crawl.writer.stores.frontier
+        super().__init__(crawl, steps)
         self.ending = LeaseEnding(crawl, steps)
 
     def trap(self, lease: Lease) -> Trap | None:
@@ -163,7 +158,7 @@ class ResponseHandler:
     async def on_response(
         self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest = UNCONDITIONAL
     ) -> None:
-        """Understand an answer, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
+        """Understand a response, which was ``asked`` for so, archive it, queue its links, and finish its lease."""
         politeness, rest = self._fetching.politeness, rest_asked(response)
         is_fetched = response.exchange.is_fetched
         if is_fetched:
@@ -199,15 +194,15 @@ class ResponseHandler:
         finally:
             response.exchange.close()
 
-    async def put_aside(self, lease: Lease, answer: CapturedResponse | WireError) -> None:
+    async def put_aside(self, lease: Lease, response: CapturedResponse | WireError) -> None:
         """Archive what a site said in whose place a capture of a source was taken; the lease has ended."""
         self._fetching.politeness.fetch_ended(lease.url)
-        if isinstance(answer, WireError):
-            await self._writer.archive_remains(answer)
+        if isinstance(response, WireError):
+            await self._writer.archive_remains(response)
             return
-        with closing(answer.exchange) as exchange:
+        with closing(response.exchange) as exchange:
             await self._writer.archive(exchange)
-            counts = {"requests": 1, "answers": 1, "bytes": exchange.response_size, f"status:{answer.status}": 1}
+            counts = {"requests": 1, "answers": 1, "bytes": exchange.response_size, f"status:{response.status}": 1}
         await self._writer.count(counts)
 
     def _worth_another_try(self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest) -> bool:
@@ -228,7 +223,7 @@ class ResponseHandler:
     async def _finish(
         self, lease: Lease, response: CapturedResponse, asked: ConditionalRequest, *, is_last: bool = True
     ) -> None:
-        """Compare an answer with former crawls, understand it, write what is known of it, and finish its lease.
+        """Compare a response with former crawls, understand it, write what is known of it, and finish its lease.
 
         Where it is not the last capture of its URL, the lease goes on, and traps learn nothing: captures of one URL
         are alike.
@@ -251,7 +246,7 @@ class ResponseHandler:
         if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
             discovered = await self._steps.sparql_paging.beyond(lease, comparison, discovered, stats)
-        record = AnswerRecord(lease, response, sent, comparison, look, found, discovered, stats)
+        record = HandledResponse(lease, response, sent, comparison, look, found, discovered, stats)
         await self._write(record)
         if is_last:
             await self._end_with(record)
@@ -262,10 +257,10 @@ class ResponseHandler:
     async def _compare(
         self, lease: Lease, response: CapturedResponse, sent: Page, asked: ConditionalRequest, stats: Stats
     ) -> tuple[RecrawlComparison, Rendering]:
-        """Compare a page, as a browser shows it where one is to, with former crawls, and count its answer.
+        """Compare a page, as a browser shows it where one is to, with former crawls, and count its response.
 
         The page of the comparison has its transcript, and the former page is as the present reader reads it. Raise
-        ``UnreadableCaptureError`` where the answer stands for a former page that cannot be read from the archive.
+        ``UnreadableCaptureError`` where the response stands for a former page that cannot be read from the archive.
         """
         recrawl, rendering = self._steps.recrawl, self._steps.rendering
         as_sent = recrawl.compare(lease, sent, response.exchange, asked, self._context.now.fingerprint)
@@ -273,7 +268,7 @@ class ResponseHandler:
         look = await rendering.of(lease, response, as_sent) if is_shown and rendering is not None else NO_LOOK
         as_shown = recrawl.shown(as_sent, look.page, look.text, is_made=look.is_made)
         as_shown = await self._steps.transcripts.compared(as_shown, recrawl)
-        _count_answer(stats, lease, as_shown, response, asked)
+        _count_response(stats, lease, as_shown, response, asked)
         stats.merge(look.counts)
         status = (look.page or sent).status
         if status >= HTTPStatus.BAD_REQUEST and not is_probe(lease.url):
@@ -284,7 +279,7 @@ class ResponseHandler:
     async def _understand(
         self, lease: Lease, comparison: RecrawlComparison, look: Rendering, stats: Stats, exchange: Exchange
     ) -> PageAnalysis | None:
-        """Return what an answer says; a requisite that nobody understands is counted here, a page elsewhere."""
+        """Return what a response says; a requisite that nobody understands is counted here, a page elsewhere."""
         if not comparison.remembered and exchange.memento is None:
             await self._steps.session_probing.look(lease, comparison.page)
         found = await self._steps.analyser.analyse(lease, comparison)
@@ -308,12 +303,12 @@ class ResponseHandler:
         await self._learn_topic(found)
         return discovered
 
-    async def _write(self, record: AnswerRecord) -> None:
+    async def _write(self, record: HandledResponse) -> None:
         """Write refused links, the capture, its triples and the visit, in this order; count what was written."""
         lease, found, stats = record.lease, record.found, record.stats
         await self._keep_refused(lease, found, record.discovered)
         capture = await self._writer.archive(record.response.exchange, record.annotations)
-        visit = AnswerVisit(lease, record.response, record.page, record.comparison, record.look, found, capture)
+        visit = AnsweredVisit(lease, record.response, record.page, record.comparison, record.look, found, capture)
         if found is not None and (lease.is_page or found.metadata.objects):
             stated = await self._describe(record, found, capture)
             self._count(record, found, stated)
@@ -323,8 +318,8 @@ class ResponseHandler:
         stats.merge(await self._steps.seed_trail.answered(lease, record.page, found, record.discovered, record.rows))
         logger.info("%s %d %s", lease.url, record.page.status, record.comparison.change or lease.kind)
 
-    async def _end_with(self, record: AnswerRecord) -> None:
-        """Offer where an answer leads, and finish its lease, in one step of the frontier."""
+    async def _end_with(self, record: HandledResponse) -> None:
+        """Offer where a response leads, and finish its lease, in one step of the frontier."""
         found, discovered, batch_scoring = record.found, await self._listed(record), self._steps.batch_scoring
         offers, rest = batch_scoring.offers(found, discovered), max(rest_asked(record.response), record.look.rest)
         if await self.ending.commit(record.lease, State.DONE, offers, Outcome(stats=record.stats.counts), rest):
@@ -335,7 +330,7 @@ class ResponseHandler:
             await batch_scoring.add(found, discovered)
 
     async def _is_refused(self, lease: Lease, page: Page, response: CapturedResponse) -> bool:
-        """End a lease whose answer is not to be kept, for its size or its type; return whether it is such."""
+        """End a lease whose response is not to be kept, for its size or its type; return whether it is such."""
         if not page.is_content:
             return False
         if self._is_too_large(lease, page, response):
@@ -354,7 +349,7 @@ class ResponseHandler:
         return bool(cut_at) and is_too_large(self._context.now.icd.limits, lease.kind, page.headers, cut_at)
 
     def _discover(self, lease: Lease, page: Page, metadata: Metadata, stats: Stats) -> DiscoveredLinks:
-        """Return what an answer leads to, and count what of that is refused; errors lead nowhere."""
+        """Return what a response leads to, and count what of that is refused; errors lead nowhere."""
         if page.status >= 400:
             return NO_LINKS
         found = discover_links(
@@ -397,8 +392,8 @@ class ResponseHandler:
         logger.info("%s %d %s", lease.url, page.status, lease.purpose)
         await self.ending.commit(lease, State.DONE, offers, Outcome(stats=stats.counts), rest_asked(response))
 
-    async def _listed(self, record: AnswerRecord) -> DiscoveredLinks:
-        """Return where an answer leads; go on with listings from a front page of an application, or one of them."""
+    async def _listed(self, record: HandledResponse) -> DiscoveredLinks:
+        """Return where a response leads; go on with listings from a front page of an application, or one of them."""
         lease, page, discovered = record.lease, record.page, record.discovered
         if not lease.is_page or record.found is None:
             return discovered
@@ -433,7 +428,7 @@ class ResponseHandler:
         self._lifecycle.check_limits()
         await self._writer.call(self._frontier.release, [lease])
 
-    def _count(self, record: AnswerRecord, found: PageAnalysis, stated: CaptureDescription) -> None:
+    def _count(self, record: HandledResponse, found: PageAnalysis, stated: CaptureDescription) -> None:
         """Add what was stated to the counts; pages may be read again later."""
         comparison = record.comparison
         if not record.lease.is_page:
@@ -444,7 +439,9 @@ class ResponseHandler:
             read = ReadPage(record.lease, stated, comparison.former, comparison.change)
             self._steps.rereading.noted(read, found, is_apart=comparison.page.once(is_long))
 
-    async def _describe(self, record: AnswerRecord, found: PageAnalysis, capture: WrittenCapture) -> CaptureDescription:
+    async def _describe(
+        self, record: HandledResponse, found: PageAnalysis, capture: WrittenCapture
+    ) -> CaptureDescription:
         """Write the triples of a capture, and return what was stated of it."""
         lease, comparison = record.lease, record.comparison
         stated = replace(
@@ -472,7 +469,7 @@ def _frequencies(listed: Sequence[ScoredPage]) -> Mapping[str, str]:
 
 
 def _page(lease: Lease, response: CapturedResponse) -> Page:
-    """Return the page of an answer; an archive may have it by another scheme or host name than was asked for."""
+    """Return the page of a response; an archive may have it by another scheme or host name than was asked for."""
     return Page(
         lease.url if response.exchange.memento is None else response.exchange.url,
         response.status,
@@ -502,10 +499,10 @@ def _refused(
     return refused
 
 
-def _count_answer(
+def _count_response(
     stats: Stats, lease: Lease, comparison: RecrawlComparison, response: CapturedResponse, asked: ConditionalRequest
 ) -> None:
-    """Add an answer to the counts; one that a visit captured was counted by the visit."""
+    """Add a response to the counts; one that a visit captured was counted by the visit."""
     size, memento = response.exchange.response_size, response.exchange.memento
     if response.exchange.kept_in:
         stats.add("from_archive")
@@ -525,7 +522,7 @@ def _count_answer(
 
 
 def _coding_fault(lease: Lease, response: CapturedResponse) -> Mapping[str, int]:
-    """Log and count that the content coding of an answer is broken; what could be decoded is read."""
+    """Log and count that the content coding of a response is broken; what could be decoded is read."""
     fault = response.captured.coding_fault
     if fault is None:
         return {}
@@ -534,5 +531,5 @@ def _coding_fault(lease: Lease, response: CapturedResponse) -> Mapping[str, int]
 
 
 def rest_asked(response: CapturedResponse) -> float:
-    """Return for how many seconds an answer asks to be left in peace (``retry_after``)."""
+    """Return for how many seconds a response asks to be left in peace (``retry_after``)."""
     return retry_after(response.status, response.wire_headers)

@@ -1,7 +1,7 @@
 """End leases in the frontier: done, tried again later, given up, or blocked; a site's rest and all counts go with that.
 
-A URL that gave no answer to keep ends here by its error. What the answer of others says is ``handler``'s matter, which
-finishes their leases here too, in one step of the frontier with their links.
+A URL that gave no response to keep ends here by its error. Responses are read by ``handler``, which finishes their
+leases here too, in one step of the frontier with their links.
 """
 
 import logging
@@ -15,7 +15,7 @@ from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.health.outages import is_full, is_local
 from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
-from aahcrawler.crawl.response.response_steps import ResponseSteps, RunningCrawl
+from aahcrawler.crawl.response.response_steps import LeaseHandling, ResponseSteps, RunningCrawl
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Rescore, State
 from aahcrawler.page import Page
@@ -55,15 +55,15 @@ class EndsSessionError(Exception):
 
 
 class RequestReplacedError(Exception):
-    """A middleware gave another request in place of an answer."""
+    """A middleware gave another request in place of a response."""
 
 
 class RequestIgnoredError(Exception):
-    """A middleware does not want the URL to be fetched, or its answer to be handled."""
+    """A middleware does not want the URL to be fetched, or its response to be handled."""
 
 
 class UncapturedError(Exception):
-    """A middleware made an answer up, of which nothing came over the wire: there is nothing to archive."""
+    """A middleware made a response up, of which nothing came over the wire: there is nothing to archive."""
 
 
 _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
@@ -78,28 +78,23 @@ _ENDINGS: Final[Mapping[type[Exception], tuple[State, str]]] = {
 """What becomes of a URL, for an error that says all there is to say."""
 
 
-class LeaseEnding:
+class LeaseEnding(LeaseHandling):
     """Ends leases, each exactly once. Errors of this machine (``is_local``) end none: they end the crawl."""
 
     def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
-        self._context = crawl.context
-        self._writer = crawl.writer
-        self._fetching = crawl.fetching
-        self._lifecycle = crawl.lifecycle
-        self._steps = steps
-        self._frontier = crawl.writer.stores.frontier
+        super().__init__(crawl, steps)
         self._waited_for_sources = 0.0
         self._put_behind: dict[str, float] = {}
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
-        """End a lease whose URL gave no answer: try again later, give up, or block."""
+        """End a lease whose URL gave no response: try again later, give up, or block."""
         try:
             if is_full(error):
                 await self._give_way(lease, error)
             elif is_local(error):
                 raise error
             else:
-                await self._end_without_answer(lease, error)
+                await self._end_without_response(lease, error)
         except Exception as failure:
             if not is_local(failure):
                 raise
@@ -110,9 +105,9 @@ class LeaseEnding:
             self._fetching.leases.finished(lease)
 
     async def _give_way(self, lease: Lease, error: Exception) -> None:
-        """Give back a lease whose answer could not be kept for want of disk space.
+        """Give back a lease whose response could not be kept for want of disk space.
 
-        An answer that alone is too large for the disk is not fetched for ever.
+        A response that alone is too large for the disk is not fetched for ever.
         """
         self._writer.disk_space.look()
         if self._writer.disk_space.is_short or self._lifecycle.is_ending:
@@ -121,7 +116,7 @@ class LeaseEnding:
         else:
             await self.retry(lease, "no room")
 
-    async def _end_without_answer(self, lease: Lease, error: Exception) -> None:
+    async def _end_without_response(self, lease: Lease, error: Exception) -> None:
         match error:
             case WireError():
                 await self._end_with_wire_error(lease, error)
@@ -269,7 +264,7 @@ class LeaseEnding:
         self._writer.stats.merge(outcome.stats)
 
     async def block(self, lease: Lease, refusal: str) -> None:
-        """Block a URL for what its answer is; it comes back when the scope changes."""
+        """Block a URL for what its response is; it comes back when the scope changes."""
         blocking, delay = self._writer.stores.blocking, self._fetching.politeness.delay_of(lease.url)
         if blocking is None:
             await self.end(lease, State.BLOCKED, refusal)

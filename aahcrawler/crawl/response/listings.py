@@ -90,7 +90,7 @@ class Contents:
     first: str = ""
 
     def with_more(self, urls_of_piece: Sequence[str], new: int) -> Self:
-        """Return the contents with those of another piece of the same answer."""
+        """Return the contents with those of another piece of the same response."""
         first = self.first or next(iter(urls_of_piece), "")
         return replace(self, listed=self.listed + len(urls_of_piece), new=self.new + new, first=first)
 

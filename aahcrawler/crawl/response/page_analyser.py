@@ -1,4 +1,4 @@
-"""Analyse an answer, now or by what a former crawl understood, and compare the two."""
+"""Analyse a response, now or by what a former crawl understood, and compare the two."""
 
 import asyncio
 import logging
@@ -59,7 +59,7 @@ _MAX_KINDS = 1_000
 
 
 class PageAnalyser:
-    """Makes sense of answers with what the crawl knows at that moment; nothing that a page provokes is raised."""
+    """Makes sense of responses with what the crawl knows at that moment; nothing that a page provokes is raised."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class PageAnalyser:
         self._known_failures: set[str] = set()
 
     async def analyse(self, lease: Lease, comparison: RecrawlComparison) -> PageAnalysis | None:
-        """Return what an answer says; None for what leads nowhere by itself, such as an image."""
+        """Return what a response says; None for what leads nowhere by itself, such as an image."""
         page = comparison.page
         if lease.purpose is Purpose.REQUISITE and is_probe(lease.url):
             await self._trap_detection.probed(page)

@@ -1,4 +1,4 @@
-"""The parts that answers are handled with: those of a crawl that runs, and the steps that an answer goes through."""
+"""The parts that responses are handled with: those of a crawl that runs, and the steps that a response goes through."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class RunningCrawl:
 
 @dataclass(frozen=True, slots=True)
 class ResponseSteps:
-    """The steps that an answer goes through, and what they learn from and tell."""
+    """The steps that a response goes through, and what they learn from and tell."""
 
     recrawl: Recrawl
     trap_detection: TrapDetection
@@ -52,3 +52,15 @@ class ResponseSteps:
     rendering: PageRendering | None = None
     peer_export: PeerExport | None = None
     rereading: Rereading | None = None
+
+
+class LeaseHandling:
+    """Base of what handles leases of a running crawl: each part that it uses on every page is one attribute away."""
+
+    def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
+        self._context = crawl.context
+        self._writer = crawl.writer
+        self._fetching = crawl.fetching
+        self._lifecycle = crawl.lifecycle
+        self._steps = steps
+        self._frontier = crawl.writer.stores.frontier

@@ -45,7 +45,7 @@ class SeedTrail:
         discovered: DiscoveredLinks,
         rows: int | None = None,
     ) -> Mapping[str, float]:
-        """Return the notes on an answer; ``rows`` is how many it has, None where it is no document of rows."""
+        """Return the notes on a response; ``rows`` is how many it has, None where it is no document of rows."""
         if not lease.is_page or found is None:
             return NOTHING
         counts: dict[str, float] = {}
@@ -57,14 +57,14 @@ class SeedTrail:
         return counts
 
     def failed(self, lease: Lease, state: State, reason: str) -> Mapping[str, float]:
-        """Return the notes on a URL that ended without an answer."""
+        """Return the notes on a URL that ended without a response."""
         if not self._is_of_seed(lease):
             is_link = lease.is_page and lease.via and self._context.now.scope.is_of_seeds(lease.queue)
             return seeds.forbidden_on_site(lease.queue) if is_link and reason == ROBOTS else NOTHING
         return {seeds.of_failure(lease.url, reason, blocked=state is State.BLOCKED): 1}
 
     async def tried(self, lease: Lease, reason: str, page: Page | None) -> Mapping[str, float]:
-        """Return the notes on a URL that is to be tried again; ``page`` is the answer, None where there was none."""
+        """Return the notes on a URL that is to be tried again; ``page`` is the response, None where there was none."""
         if not self._is_of_seed(lease):
             return NOTHING
         is_told = page is None or page.status < 400

@@ -36,7 +36,7 @@ Ask = Callable[[str], Awaitable[CapturedResponse]]
 class SessionProbing:
     """Finds out ids of sessions before a page's links are followed; somebody has to say how to ask (``ask_by``).
 
-    The answer is archived, and counted among ``probes``. A site that the crawl has credentials for is not asked: what
+    The response is archived, and counted among ``probes``. A site that the crawl has credentials for is not asked: what
     others are shown there says nothing.
     """
 
@@ -79,11 +79,11 @@ class SessionProbing:
         logger.info("%s asked once more: ids of sessions: %s", url, ", ".join(names) or "none")
 
     async def _again(self, url: str) -> Page | None:
-        """Return the answer, None where there is none; the site's delay is kept."""
+        """Return the response, None where there is none; the site's delay is kept."""
         politeness = self._fetching.politeness
         politeness.fetch_ended(url)
         try:
-            return await self._answer(url)
+            return await self._page(url)
         except Exception as error:  # Nothing is found out then, and the page is understood all the same.
             if is_local(error):
                 raise
@@ -94,7 +94,7 @@ class SessionProbing:
         finally:
             politeness.fetch_ended(url)
 
-    async def _answer(self, url: str) -> Page:
+    async def _page(self, url: str) -> Page:
         response = await self._response(url)
         with closing(response.exchange) as exchange:
             await self._writer.archive(exchange, Annotations(identified(response.body)))

@@ -1,4 +1,4 @@
-"""The pages of queries to SPARQL endpoints: which one follows an answer, and what endpoints say of theirs."""
+"""The pages of queries to SPARQL endpoints: which one follows a response, and what endpoints say of theirs."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ _MAX_TOLD_LENGTH: Final = 300
 
 
 class SparqlPaging:
-    """Adds to where an answer leads the page of the query that is behind it.
+    """Adds to where a response leads the page of the query that is behind it.
 
     The next page begins behind the rows that came, however many were asked for: an endpoint that gives fewer than that,
     as many do without a word, is asked for all of them nevertheless. A page without rows is the last one. A page that
@@ -44,9 +44,9 @@ class SparqlPaging:
     async def beyond(
         self, lease: Lease, comparison: RecrawlComparison, discovered: DiscoveredLinks, stats: Stats
     ) -> DiscoveredLinks:
-        """Return where an answer leads, with the next page of its query, and count pages and what is wrong with them.
+        """Return where a response leads, with the next page of its query, and count pages and what is wrong with them.
 
-        An answer to another URL is returned as it is.
+        A response to another URL is returned as it is.
         """
         queries = self._context.now.icd.sources.sparql if lease.is_page else ()
         found = next(((each, at) for each in queries if (at := each.page(lease.url)) is not None), None)
@@ -177,6 +177,6 @@ class _KeyError(Exception):
 
 
 def said(page: Page) -> str:
-    """Return the status of an answer and the beginning of what it says in words."""
+    """Return the status of a response and the beginning of what it says in words."""
     text = " ".join((page.tree.text_content() if page.is_html else page.text).split())
     return f"{page.status} {text[:_MAX_TOLD_LENGTH]}".strip()

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 KEEP_EVERY = 300.0
 """Seconds between two writings of what was learned."""
 CLOSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
-"""Answers for people who have logged in."""
+"""Responses for people who have logged in."""
 PROBE_SCORE = 1.0
 """A suspicion is to be cleared up before more pages are fetched for it."""
 
@@ -96,7 +96,7 @@ class TrapDetection:
         return self._traps.judge(shown_to_traps(lease.url, lease.queue, assistance, relevant=relevant), self._name())
 
     async def probed(self, page: Page) -> None:
-        """Take the answer to a request for a page that cannot exist."""
+        """Take the response to a request for a page that cannot exist."""
         text = None
         if 200 <= page.status < 300:
             helper = self._context.now.helper
@@ -121,7 +121,7 @@ class TrapDetection:
         is_page = not comparison.page.is_content or comparison.page.is_html
         if barren := self._traps.fetched(lease.url, verdict, pages, is_page=is_page):
             logger.info("%s: its pages lead to no content and are avoided from now on (traps.barren)", barren)
-        # What an archive shows is nobody's answer of today, and it has no page that cannot exist.
+        # What an archive shows is nobody's response of today, and it has no page that cannot exist.
         is_asked = bool(verdict.probe) and self._context.now.icd.captures.is_live
         probe = self._probe(lease, verdict.probe) if is_asked else None
         return discovered if probe is None else replace(discovered, offers=(*discovered.offers, probe))

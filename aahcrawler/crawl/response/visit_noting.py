@@ -45,7 +45,7 @@ _MAX_FIELD: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerVisit:
+class AnsweredVisit:
     """A visit that was answered, and what came of it.
 
     ``found`` is None for what leads nowhere by itself, ``changes`` where nobody can tell what became of its objects.
@@ -77,7 +77,7 @@ class VisitNoting:
         self._recrawl = recrawl
         self._reading = reading
 
-    async def answered(self, visit: AnswerVisit) -> None:
+    async def answered(self, visit: AnsweredVisit) -> None:
         """Keep a visit that was answered, with what of the page differs from its former capture."""
         log = self._writer.stores.changes
         if log is None or not visit.lease.is_page:
@@ -86,7 +86,7 @@ class VisitNoting:
         await self._writer.write(log.visited, _record(visit, await self._difference(visit) if is_changed else None))
 
     async def failed(self, lease: Lease, reason: str) -> None:
-        """Keep that a page was asked for and gave no answer."""
+        """Keep that a page was asked for and gave no response."""
         log = self._writer.stores.changes
         if log is not None and lease.is_page:
             at = milliseconds(datetime.now(UTC))
@@ -104,7 +104,7 @@ class VisitNoting:
         await self._writer.write(log.listed, lease.url, capture.date, told, listed.frequencies)
         await self._writer.write(log.visited, VisitRecord.model_validate(_of_exchange(lease, response, capture)))
 
-    async def _difference(self, visit: AnswerVisit) -> Difference | None:
+    async def _difference(self, visit: AnsweredVisit) -> Difference | None:
         """Compare the page with its former capture; None where that cannot be read any more."""
         says_otherwise = visit.comparison.statements is not None
         if says_otherwise and format_of(visit.comparison.page) != JSON:
@@ -112,7 +112,7 @@ class VisitNoting:
         found = await self._difference_of_texts(visit)
         return of_data(found) if says_otherwise else found
 
-    async def _difference_of_texts(self, visit: AnswerVisit) -> Difference | None:
+    async def _difference_of_texts(self, visit: AnsweredVisit) -> Difference | None:
         former, page = visit.comparison.former, visit.comparison.page
         if former is None or not is_comparable(page):
             return None
@@ -134,7 +134,7 @@ class VisitNoting:
         return None
 
 
-def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
+def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
     lease, comparison, look, changes = visit.lease, visit.comparison, visit.look, visit.changes or Changes()
     metadata = visit.found.metadata if visit.found is not None else Metadata()
     fields = _of_exchange(lease, visit.response, visit.capture)
@@ -171,7 +171,7 @@ def _record(visit: AnswerVisit, difference: Difference | None) -> VisitRecord:
 
 
 def _of_exchange(lease: Lease, response: CapturedResponse, capture: WrittenCapture) -> dict[str, object]:
-    """Return what an answer itself says of a visit."""
+    """Return what a response itself says of a visit."""
     exchange, headers = response.exchange, {name.lower(): value for name, value in response.wire_headers}
     asked_at = http_date(headers.get("date"))
     return {
@@ -211,7 +211,7 @@ def _redirect(page: Page, metadata: Metadata) -> str:
     return next((link.url for link in metadata.links if link.type is LinkType.REDIRECT), "")
 
 
-def _shown(visit: AnswerVisit, objects: Sequence[WebObject]) -> int | None:
+def _shown(visit: AnsweredVisit, objects: Sequence[WebObject]) -> int | None:
     """Return the newest date that a page gives for what is new on it: of its objects, else of its text."""
     named = {*visit.changes.added, *visit.changes.edited} if visit.changes else None
     dates = [

@@ -123,20 +123,20 @@ class ItemDelivery:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._answers: dict[str, CapturedResponse] = {}
+        self._responses: dict[str, CapturedResponse] = {}
         self._ended: Counter[str] = Counter()
         self._own = {signal: self._counting(name) for signal, name in _OUTCOMES.items()}
         self._own[signals.spider_error] = self._counting("items_failed")
         for signal, count in self._own.items():
             crawler.signals.connect(count, signal, weak=False)
 
-    def begin(self, url: str, answer: CapturedResponse) -> None:
-        """Remember the answer that the web objects of a URL will be from."""
-        self._answers[url] = answer
+    def begin(self, url: str, response: CapturedResponse) -> None:
+        """Remember the response that the web objects of a URL will be from."""
+        self._responses[url] = response
 
     def end(self, url: str) -> None:
-        """Forget the answer of a URL."""
-        self._answers.pop(url, None)
+        """Forget the response of a URL."""
+        self._responses.pop(url, None)
 
     @property
     def is_wanted(self) -> bool:
@@ -151,7 +151,7 @@ class ItemDelivery:
         """Hand on what was found on a page, and return what became of it, as counts of the crawl."""
         if not objects or not self.is_wanted:
             return {}
-        response = self._answers.get(capture.url)
+        response = self._responses.get(capture.url)
         if response is None or capture.reading is not None:
             await self._through_scrapy(_of_the_archive(capture), capture, objects)
         else:

@@ -1,4 +1,4 @@
-"""Sites know the crawl again: cookies, logins and headers with each request, and what their answers ask for."""
+"""Sites know the crawl again: cookies, logins and headers with each request, and what their responses ask for."""
 
 import logging
 from collections import Counter, OrderedDict
@@ -46,9 +46,9 @@ MAX_REMEMBERED: Final = 1_000
 
 
 class SessionMiddleware:
-    """Gives each request what its site is to know the crawl by, and takes cookies from each answer.
+    """Gives each request what its site is to know the crawl by, and takes cookies from each response.
 
-    A request whose answer asks for more than it had, and that can have it now, is sent again at once; the answer
+    A request whose response asks for more than it had, and that can have it now, is sent again at once; the response
     before is archived like any other. It comes after ``RobotsMiddleware``, so that nothing changes before the request
     is sent.
     """
@@ -86,7 +86,7 @@ class SessionMiddleware:
         request.meta[_ANSWERED] = "Authorization" in fields
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """Take the cookies of an answer; return the answer that came at last. Raise ``LoginFailedError``.
+        """Take the cookies of a response; return the response that came at last. Raise ``LoginFailedError``.
 
         What another middleware made up is returned as it is, and what nobody is to be known by.
         """
@@ -114,7 +114,7 @@ class SessionMiddleware:
         return self._concealed(session, response)
 
     def _news(self, request: Request, response: CapturedResponse) -> Sequence[str]:
-        """Return the cookies of an answer that are to be kept.
+        """Return the cookies of a response that are to be kept.
 
         A visit has its page's site alone: of others that are logged in to, another worker may keep the session.
         """
@@ -126,7 +126,7 @@ class SessionMiddleware:
         return set_cookies(response.wire_headers)
 
     def _concealed(self, session: SiteSession, response: CapturedResponse) -> CapturedResponse:
-        """Return an answer as the crawl understands it: what it knows no page is to tell it again, and others.
+        """Return a response as the crawl understands it: what it knows no page is to tell it again, and others.
 
         The archive has what came (``capture.redaction``).
         """
@@ -142,7 +142,7 @@ class SessionMiddleware:
     # What asks for more
 
     def _answers_challenge(self, request: Request, response: CapturedResponse) -> bool:
-        """Take the challenges of an answer; return whether the request can be sent again with an answer to them."""
+        """Take the challenges of a response; return whether the request can be sent again with a response to them."""
         if response.status != 401:
             return False
         known = self._sessions.authentication(request.url)
@@ -178,7 +178,7 @@ class SessionMiddleware:
     # More requests
 
     async def _again(self, request: Request, response: CapturedResponse) -> CapturedResponse:
-        """Archive an answer, and return the one to the same request, sent again."""
+        """Archive a response, and return the one to the same request, sent again."""
         await self._put_aside(response, {"sent_again": 1})
         self._job.fetching.politeness.fetch_ended(request.url)
         if LEASE not in request.meta and VISIT not in request.meta:
@@ -187,7 +187,7 @@ class SessionMiddleware:
         return await self._download(request.replace(meta=meta))
 
     async def _fetch(self, step: LoginStep) -> Page:
-        """Return the answer to a step of a login (``form_login.Fetch``)."""
+        """Return the response to a step of a login (``form_login.Fetch``)."""
         await self._job.fetching.wait_for_slot(step.url)
         request = build_request(step.url, UNCONDITIONAL, self._job.context.now, self._job.fetching, {_STEP: True})
         if step.body is not None:
@@ -221,12 +221,12 @@ class SessionMiddleware:
 
 
 def _target(response: CapturedResponse) -> str | None:
-    """Return what an answer redirects to, None where that is nothing."""
+    """Return what a response redirects to, None where that is nothing."""
     return location(response.url, response.status, Headers(response.wire_headers))
 
 
 def _sent_cookie(response: CapturedResponse) -> str:
-    """Return the Cookie field that an answer was asked for with, empty where there was none."""
+    """Return the Cookie field that a response was asked for with, empty where there was none."""
     request = response.request
     return "" if request is None else (request.headers.get("Cookie") or b"").decode("latin-1")
 

@@ -70,7 +70,7 @@ def sent_form(lease: Lease) -> PostedForm | None:
 
 
 def posting(request: Request, form: PostedForm) -> Request:
-    """Return a request that posts what a form sends; its answer is archived under the URL of the request at hand."""
+    """Return a request that posts what a form sends; its response is archived under the URL of the request at hand."""
     return request.replace(
         url=form.target,
         method="POST",
@@ -109,7 +109,7 @@ class UnknownVisitor:
     fetching: FetchControl
 
     async def __call__(self, url: str) -> CapturedResponse:
-        """Return the answer to a request; raise ``WireError``, and what the crawl's requests raise else."""
+        """Return the response to a request; raise ``WireError``, and what the crawl's requests raise else."""
         own = {UNKNOWN: True, MAX_BYTES: self.context.now.icd.limits.page_bytes}
         request = build_request(url, UNCONDITIONAL, self.context.now, self.fetching, own)
         assert self.crawler.engine is not None  # noqa: S101
@@ -131,7 +131,7 @@ class VisitFetching:
     fetching: FetchControl
 
     async def __call__(self, asked: PageFetch) -> CapturedResponse:
-        """Return the answer to a request, the beginning of its body alone; see ``page_fetch.Fetch``."""
+        """Return the response to a request, the beginning of its body alone; see ``page_fetch.Fetch``."""
         # The visit itself ends what is under way when the crawl ends: what came by then is archived.
         own = {
             ENDING: None,
@@ -166,7 +166,7 @@ ASKED = "aah_asked"
 """The key of ``Request.meta`` that holds what was known of the URL when it was asked for."""
 
 LARGE_PAGES = 3
-"""Answers of any size that may be handled while others are fetched: one that takes long stops nobody."""
+"""Responses of any size that may be handled while others are fetched: one that takes long stops nobody."""
 
 STAT = "aah/{}"
 """The names of the crawl's counts among Scrapy's statistics."""
@@ -286,7 +286,7 @@ class AahSpider(Spider):
         return self._engine.scraper.enqueue_scrape(Failure(IgnoreRequest()), until_settled)  # type: ignore[no-untyped-call]
 
     async def _settle(self, _: Failure | None = None) -> tuple[()]:
-        """Wait for the last answer, and end what handles them."""
+        """Wait for the last response, and end what handles them."""
         await self._has_leased_all.wait()
         await self._until_all_have_ended()
         if not self._is_settled:
@@ -339,7 +339,7 @@ class AahSpider(Spider):
             await self._handle(lease, response, asked if recorded is None else asked.plain)
 
     async def _live(self, lease: Lease, request: Request) -> CapturedResponse | None:
-        """Return the answer of a site; None where it has the page no more, and it was taken from a source.
+        """Return the response of a site; None where it has the page no more, and it was taken from a source.
 
         Raise ``NotTakenError`` where the live web is no source.
         """
@@ -347,7 +347,7 @@ class AahSpider(Spider):
         sources.require_live(lease.url)
         is_last = lease.attempt >= self.job.context.now.attempts
         try:
-            response = await self._answer(request)
+            response = await self._response(request)
         except WireError as error:
             if (is_last or not error.retryable) and await self._is_taken(lease, request, sources.others):
                 await self.job.handler.put_aside(lease, error)
@@ -408,22 +408,22 @@ class AahSpider(Spider):
             recorded.request = request
         return recorded
 
-    async def _answer(self, request: Request) -> CapturedResponse:
-        """Return the answer to a request, or raise why there is none.
+    async def _response(self, request: Request) -> CapturedResponse:
+        """Return the response to a request, or raise why there is none.
 
-        A request that a middleware gives in place of an answer is offered to the frontier, like any other that is not
+        A request that a middleware gives in place of a response is offered to the frontier, like any other that is not
         leased: ``RequestReplacedError``.
         """
-        answer = await maybe_deferred_to_future(self._engine.downloader.fetch(request))
-        if isinstance(answer, Request):
-            self._engine.crawl(answer)
+        response = await maybe_deferred_to_future(self._engine.downloader.fetch(request))
+        if isinstance(response, Request):
+            self._engine.crawl(response)
             raise RequestReplacedError
-        if not isinstance(answer, CapturedResponse):
+        if not isinstance(response, CapturedResponse):
             logger.error("%s: a middleware gave another response than came; only response.replace can", request.url)
             raise UncapturedError
-        answer.request = request
-        self.crawler.signals.send_catch_log(signals.response_received, response=answer, request=request, spider=self)
-        return answer
+        response.request = request
+        self.crawler.signals.send_catch_log(signals.response_received, response=response, request=request, spider=self)
+        return response
 
     @property
     def _most_held(self) -> int:
@@ -477,7 +477,7 @@ def _told(error: Exception) -> Exception:
 
 
 def _wanted(context: CrawlContext, lease: Lease) -> Callable[[int, Sequence[tuple[str, str]]], bool] | None:
-    """Return what tells by the head of an answer whether its body is wanted; None where any body is."""
+    """Return what tells by the head of a response whether its body is wanted; None where any body is."""
     scope, limits = context.scope, context.icd.limits
 
     def is_wanted(status: int, fields: Sequence[tuple[str, str]]) -> bool:

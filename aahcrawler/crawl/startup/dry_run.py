@@ -1,6 +1,6 @@
 """A dry run: the first page of each seed, looked at as the crawl would, before anything is crawled.
 
-Nothing is written but a temporary folder for large answers, and the crawl's folder is only read for what was taken
+Nothing is written but a temporary folder for large responses, and the crawl's folder is only read for what was taken
 out of it.
 """
 
@@ -65,13 +65,13 @@ class DryReading:
         self._documents.close()
 
     async def read(self, page: Page) -> Page:
-        """Return an answer with its transcript, where it is a document that is to be understood."""
+        """Return a response with its transcript, where it is a document that is to be understood."""
         if page.transcript is None and self._context.icd.sources.documents and page.status < 300 and is_document(page):
             return replace(page, transcript=await asyncio.to_thread(self._documents.read, page))
         return page
 
     async def analysed(self, lease: Lease, page: Page) -> PageAnalysis:
-        """Return what is understood of an answer; whatever a page may provoke, it is told and others are read."""
+        """Return what is understood of a response; whatever a page may provoke, it is told and others are read."""
         if 300 <= page.status < 400 and not page.is_content:
             return PageAnalysis(analysis.of_redirect(lease, page))
         try:
@@ -142,8 +142,8 @@ class TriedSeed:
     """What the first page of a seed is for the crawl.
 
     ``verdict`` and ``advice`` are those of the crawl's report on seeds; ``detail`` says more where there is more.
-    ``ended_at`` is where its redirects led, empty where it has none. ``status`` is None where there was no answer, and
-    ``score`` None where the page has none. ``archive`` has the page, captured at ``captured_at`` (ISO 8601); both are
+    ``ended_at`` is where its redirects led, empty where it has none. ``status`` is None where there was no response,
+    ``score`` where the page has none. ``archive`` has the page, captured at ``captured_at`` (ISO 8601); both are
     empty where its site was asked. ``followed`` counts links to pages that would be queued, ``avoided`` those
     that would not, by reason. ``best`` are the best of the former.
     """
@@ -245,7 +245,7 @@ ALL_SECONDS: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The last answer of a seed; nothing where there was none."""
+    """The last response of a seed; nothing where there was none."""
 
     page: Page | None = None
     memento: Memento | None = None
@@ -360,7 +360,7 @@ class DryRun:
         return self._context.scope.admit(ExternalUrl(url, urls.queue_of(url)))
 
     async def _looked(self, lease: Lease, asking: "_Asking", stats: Stats) -> _Looked:
-        """Follow a seed's redirects to a page, and note what the crawl would note of each answer."""
+        """Follow a seed's redirects to a page, and note what the crawl would note of each response."""
         trail = SeedTrail(CurrentContext(self._context), stats, self._reading.pages)
         first, met = lease.url, {lease.url}
         while True:

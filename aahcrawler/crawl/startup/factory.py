@@ -29,7 +29,7 @@ from aahcrawler.crawl.reload.config_reload import (
     ConfigReload,
     DefinitionFile,
     DefinitionSource,
-    RunningCrawl,
+    ReloadedCrawl,
     ScopeUpdate,
     actions,
     clear_pending,
@@ -285,7 +285,7 @@ def _open_sources(icd: Icd, folder: CrawlFolder, scope: Scope) -> SourcedCapture
 
 
 def _open_archive(icd: Icd, folder: CrawlFolder, opening: ExitStack, others: Others) -> ArchiveStores:
-    """Open what is written of answers; files are delivered by the process that keeps the folder."""
+    """Open what is written of responses; files are delivered by the process that keeps the folder."""
     size, number, is_shared = icd.archive.size, folder.run.number, others.crawl is not None
     named = f"{icd.id}-{folder.label}" if is_shared else icd.id
     delivery = begin_delivery(icd, folder, opening) if folder.lock.keeps else None
@@ -397,7 +397,7 @@ def _background(
     job: Job, sources: Sources, control: BlockControl, traps_file: TrapsFile, fingerprints: Fingerprints
 ) -> Iterator[Background]:
     """Yield what runs beside a crawl from its start to its end."""
-    crawl = RunningCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
+    crawl = ReloadedCrawl(job.context, job.writer, job.fetching, job.lifecycle.fail)
     job.fetching.leases.last_resort = ScopeUpdate(job.context, job.writer, job.fetching.leases, control).readmit
     yield partial(traps_file.keep, lambda: job.context.now.traps)
     yield partial(sources.knowledge.watch, partial(_use_helper, job.context, fingerprints), job.lifecycle.fail)

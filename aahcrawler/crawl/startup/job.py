@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
-from aahcrawler.crawl.browsing.captured_answers import CapturedResponses
+from aahcrawler.crawl.browsing.captured_responses import CapturedResponses
 from aahcrawler.crawl.browsing.crawl_visits import Visits
 from aahcrawler.crawl.browsing.page_rendering import Browser, PageRendering
 from aahcrawler.crawl.browsing.visited_crawl import RequestRules

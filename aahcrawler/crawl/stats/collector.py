@@ -18,22 +18,22 @@ GROUPS: Final = (
 """Counts that have a second word: ``status:200``, ``refused:login``.
 
 ``failed_url`` counts URLs that were not fetched, or answered with an error, by reason, as the log of refusals has them,
-and ``error`` those of them that gave no answer.
-``failure`` counts actions that failed by reason, ``failed`` by where and reason, ``mended`` those of them whose objects
-were found all the same, ``spared`` those for which repair or learning was left out after failures on pages before,
-``learned`` pages by the learned action that found their objects, ``trap`` pages that were found to be near duplicates
-or soft 404s, ``listing`` pages of complete listings by application, listing and what became of them, ``no_object``
-pages of no known level without an object, by reason, ``avoided`` links by the pattern of their URLs, whose pages led to
-no content, ``domain_pages`` and ``domain_bytes`` what domains with budgets have used of them, ``unverified`` answers by
-what was wrong with a certificate that was accepted all the same, ``stream`` manifests of streams by what there is to
-tell of them (``streams.stream_manifest.StreamNote``), ``coding`` answers by what was wrong with their content coding
+and ``error`` those of them that gave no response. ``failure`` counts actions that failed by reason, ``failed`` by where
+and reason, ``mended`` those of them whose objects were found all the same, ``spared`` those for which repair or
+learning was left out after failures on pages before, ``learned`` pages by the learned action that found their objects,
+``trap`` pages that were found to be near duplicates or soft 404s, ``listing`` pages of complete listings by
+application, listing and what became of them, ``no_object`` pages of no known level without an object, by reason,
+``avoided`` links by the pattern of their URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes``
+what domains with budgets have used of them, ``unverified`` responses by what was wrong with a certificate that was
+accepted all the same, ``stream`` manifests of streams by what there is to tell of them
+(``streams.stream_manifest.StreamNote``), ``coding`` responses by what was wrong with their content coding
 (``page.decoding.Fault``), ``sparql`` pages of queries, and what was wrong with them (``SparqlPaging``), ``source`` and
 ``source_archive`` captures that were taken from archives, by the source of the definition and by the archive,
 ``source_trouble`` what went wrong there, by archive and reason, ``malformed`` feeds and sitemaps with mistakes in their
 markup, and entries of theirs that were left out for such. ``http``, ``data`` and ``browser`` are what each way to look
 at pages has cost, and how looks in a browser ended, ``browser_missing`` counts pages that had none for want of a
 browser, by the reason, ``browser_isolation`` and ``browser_version`` looks by what kept the browser off the network and
-by what it was, ``browser_refused`` requests of pages in a browser that had no answer, by reason.
+by what it was, ``browser_refused`` requests of pages in a browser that had no response, by reason.
 """
 SINGLE: Final = (
     "requests",

@@ -1,4 +1,4 @@
-"""Answers to a page in a browser: given again where the crawl has them already, and on their way from the network.
+"""Responses to a page in a browser: given again where the crawl has them already, and on their way from the network.
 
 Those from the network are held back while they may not be the last. Parts of files, as players ask for them, are cut
 out of the whole file, which is what the archive is to have.
@@ -29,9 +29,9 @@ from aahcrawler.wire.relay import Relay
 from aahcrawler.wire.replay import replayed
 
 ALIKE: Final = frozenset({"accept-encoding", "accept-language", "origin", "user-agent"})
-"""What an answer may vary by and still be given: the crawl says the same of itself with each request.
+"""What a response may vary by and still be given: the crawl says the same of itself with each request.
 
-Whether an answer suits an ``Origin`` is looked up in it. What varies by anything else, ``Accept`` and cookies above
+Whether a response suits an ``Origin`` is looked up in it. What varies by anything else, ``Accept`` and cookies above
 all, is asked for anew.
 """
 _USUAL: Final = frozenset(
@@ -64,9 +64,9 @@ class CapturedResponses:
         self._begun = warc_date(begun)
 
     async def to_request(self, request: BrowserRequest, url: str) -> Exchange | None:
-        """Return the recorded answer to a page's request for a canonical URL; None where the server has to be asked.
+        """Return the recorded response to a page's request for a canonical URL; None where the server has to be asked.
 
-        Given are whole answers with status 200 that may be stored, set no cookie and suit whoever asks, also to those
+        Given are whole responses with status 200 that may be stored, set no cookie and suit whoever asks, also to those
         who ask for one part of a file. The caller closes the exchange.
         """
         if request.method != "GET" or request.body or asks_for_news(request) or not _is_usual(request):
@@ -141,15 +141,15 @@ def _asks_for_document(request: BrowserRequest) -> bool:
     return said.lower() in _DOCUMENTS if said else fields.get("Accept").startswith("text/html")
 
 
-def _may_be_given(answer: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]) -> bool:
-    head = Headers(tuple(answer))
+def _may_be_given(response: Sequence[tuple[str, str]], asked: Sequence[tuple[str, str]]) -> bool:
+    head = Headers(tuple(response))
     if "no-store" in _words(head, "cache-control") or head.get("Set-Cookie"):
         return False
     return _words(head, "vary") <= ALIKE and _suits_origin(head, Headers(tuple(asked)).get("Origin"))
 
 
 def _suits_origin(head: Headers, origin: str) -> bool:
-    """Return whether a browser lets a page of an origin read an answer (Fetch Standard, CORS check)."""
+    """Return whether a browser lets a page of an origin read a response (Fetch Standard, CORS check)."""
     return not origin or head.get("Access-Control-Allow-Origin") in ("*", origin)
 
 
@@ -160,11 +160,11 @@ def _words(head: Headers, name: str) -> set[str]:
 _PIECE = 1 << 16
 
 Holds = Callable[[int, Sequence[tuple[str, str]]], bool]
-"""Says by status and header fields whether an answer is to be held back."""
+"""Says by status and header fields whether a response is to be held back."""
 
 
 class ResponseRelay:
-    """Hands an answer on unless it ``holds`` it back; what follows on one that was held back begins anew.
+    """Hands a response on unless it ``holds`` it back; what follows on one that was held back begins anew.
 
     Nothing is handed on any more once nobody wants it (``leave``).
     """
@@ -188,7 +188,7 @@ class ResponseRelay:
             self._relay.take(piece)
 
     def catch_up(self, exchange: Exchange) -> None:
-        """Hand on an answer that came to its end without having been."""
+        """Hand on a response that came to its end without having been."""
         if not self.has_begun and self._relay is not None:
             self.has_begun = True
             replay(exchange, self._relay)
@@ -199,7 +199,7 @@ class ResponseRelay:
 
 
 def replay(exchange: Exchange, relay: Relay) -> None:
-    """Hand an answer on as it came over the connection; one without a readable head not at all.
+    """Hand a response on as it came over the connection; one without a readable head not at all.
 
     The response is read from its start, and left there.
     """
@@ -221,7 +221,7 @@ def replay(exchange: Exchange, relay: Relay) -> None:
 
 
 def head_of(exchange: Exchange) -> Head | None:
-    """Return the head of an answer, None where it has no readable one. The response is left at its start."""
+    """Return the head of a response, None where it has no readable one. The response is left at its start."""
     reading = HttpPayload()
     exchange.response.seek(0)
     try:
@@ -333,12 +333,12 @@ def _of_part(headers: Sequence[tuple[str, str]], first: int, last: int, size: st
 
 
 def is_coded(head: Headers) -> bool:
-    """Return whether the bytes of an answer are not those of its file: a part of them would be another one."""
+    """Return whether the bytes of a response are not those of its file: a part of them would be another one."""
     return head.get("Content-Encoding").strip().lower() not in ("", "identity")
 
 
 def size_of(exchange: Exchange) -> int:
-    """Return how many bytes the payload of an answer has. The response is read from its start, and left there."""
+    """Return how many bytes the payload of a response has. The response is read from its start, and left there."""
     reading, size = HttpPayload(), 0
     exchange.response.seek(0)
     try:
@@ -355,7 +355,7 @@ def is_manifest(beginning: bytes) -> bool:
 
 
 def has_manifest(exchange: Exchange, fields: Sequence[tuple[str, str]]) -> bool:
-    """Return whether an archived answer that says so, or whose URL does, is the manifest of a stream."""
+    """Return whether an archived response that says so, or whose URL does, is the manifest of a stream."""
     named = _MANIFEST_NAME.search(exchange.url.partition("?")[0])
     if not named and not _MANIFEST_TYPE.search(Headers(tuple(fields)).media_type):
         return False
