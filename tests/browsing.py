@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
-PATIENCE = 120_000
+PATIENCE = 300_000
 """Milliseconds for which a page is waited for; Playwright's own five seconds are few on a busy machine."""
 _NAMED = "AAH_CHROMIUM"
 _MISSING = (

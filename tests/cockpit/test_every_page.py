@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 from starlette.routing import Match, Route
 from typer.testing import CliRunner
 
@@ -89,6 +89,7 @@ PARTS = frozenset(
 IN_STUDIO = "/crawls/{crawl}/studio/"
 """How the addresses of pages begin that are looked at with a work at hand."""
 WIDE, MIDDLE, NARROW = 1280, 800, 390
+WINDOW = ViewportSize(width=WIDE, height=800)
 SIGHTS = ((WIDE, "light"), (MIDDLE, "light"), (NARROW, "dark"))
 """The widths of windows, and the colours in them."""
 EXTENTS = [False, pytest.param(True, marks=pytest.mark.soak)]
@@ -124,20 +125,29 @@ class Walk:
         return frozenset(self._taken)
 
     def from_page(self, path: str) -> None:
-        """Look at a page and all that it leads to."""
+        """Look at a page and all that it leads to, each loaded in the sight in which it is looked at first."""
         self._ahead.append(path)
         while self._ahead:
             path = self._ahead.pop(0)
             if self._is_new(path):
-                self.look(self.visit.goto(path), path)
+                _see(self.visit.page, *self._sights()[0])
+                self._look(self.visit.goto(path), path)
+        self.visit.page.set_viewport_size(WINDOW)
 
     def look(self, page: Page, name: str) -> None:
-        """Note what is wrong with the page that is open, wide and light, and narrow and dark; take up its links."""
+        """Note what is wrong with the page that is open, and take up its links; leave it as wide as it was."""
+        self._look(page, name)
+        page.set_viewport_size(WINDOW)
+
+    def _sights(self) -> Sequence[tuple[int, str]]:
+        """Return in what sights the next page is looked at."""
+        return SIGHTS if self._is_full else SIGHTS[self._looks % len(SIGHTS) :][:1]
+
+    def _look(self, page: Page, name: str) -> None:
         route = self.route_of(page.url.removeprefix(self.visit.cockpit.names.cockpit))
         self._taken.setdefault(str(route), set())
-        sights = SIGHTS if self._is_full else SIGHTS[self._looks % len(SIGHTS) :][:1]
+        self.wrong += [(name, *each) for each in _faults(page, name, self._sights())]
         self._looks += 1
-        self.wrong += [(name, *each) for each in _faults(page, name, sights)]
         self.wrong += [(name, each) for each in self.visit.wrong]
         self.visit.wrong.clear()
         origin = self.visit.cockpit.names.cockpit
@@ -175,8 +185,7 @@ def got(cockpit: Cockpit) -> Iterator[Route]:
 
 def _faults(page: Page, name: str, sights: Sequence[tuple[int, str]]) -> Iterator[Sequence[object]]:
     for width, colours in sights:
-        page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
-        page.set_viewport_size({"width": width, "height": SCREEN})
+        _see(page, width, colours)
         is_mistaken = page.locator(".mistake").count() > 0  # Then it is as long as the topics that mistakes open.
         if width == WIDE and not is_mistaken and (length := length_of(page)) > 3 * SCREEN:
             yield width, "longer than three screens", length
@@ -187,7 +196,12 @@ def _faults(page: Page, name: str, sights: Sequence[tuple[int, str]]) -> Iterato
             yield from ((width, *each) for each in violations(page))
             yield from ((width, "shown as it is", each) for each in page.evaluate(_SIGNS))
         shoot(page, f"{re.sub('[^a-z0-9]+', '-', unquote(name).lower())[:80].strip('-') or 'first'}-{width}-{colours}")
-    page.set_viewport_size({"width": WIDE, "height": 800})
+
+
+def _see(page: Page, width: int, colours: str) -> None:
+    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+    if page.viewport_size != (size := ViewportSize(width=width, height=SCREEN)):
+        page.set_viewport_size(size)
 
 
 def test_pale_text_is_found_on_each_page_beside_good_text_of_other_pages(chromium: Browser) -> None:

@@ -16,6 +16,7 @@ from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from aahcrawler.replay.replayed_captures import ReplayedCaptures
 from tests.browsing import patient
 from tests.crawl.crawling import PATIENCE
+from tests.pace import at_most
 from tests.replay.archived import MOMENT, URL, Archived, body_of, shown
 from tests.replay.serving import serving
 
@@ -144,24 +145,26 @@ def test_a_dash_manifest_offers_what_was_captured_and_leads_there(tmp_path: Path
     assert everything.count(b"<Representation") == 4
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("manifest", "headers", "status"),
     [
-        ("#EXTM3U\n" + "#EXT-X-STREAM-INF:BANDWIDTH=1\n/{}.m3u8\n" * 100_000, HLS, 200),
-        ("#EXTM3U\n" + '#EXT-X-MEDIA:,URI="' * 200_000, HLS, 200),
-        ("#EXTM3U\n" + "x\n" * 1_000_000, HLS, 200),
-        (f"<MPD><Period><AdaptationSet>{'<Representation/>' * 100_000}</AdaptationSet></Period></MPD>", DASH, 200),
+        ("#EXTM3U\n" + "#EXT-X-STREAM-INF:BANDWIDTH=1\n/{}.m3u8\n" * 10_000, HLS, 200),
+        ("#EXTM3U\n" + '#EXT-X-MEDIA:,URI="' * 20_000, HLS, 200),
+        ("#EXTM3U\n" + "x\n" * 100_000, HLS, 200),
+        (f"<MPD><Period><AdaptationSet>{'<Representation/>' * 10_000}</AdaptationSet></Period></MPD>", DASH, 200),
         (f"<MPD>{'<a/>' * 400_000}</MPD>", DASH, 404),
         (f"<MPD>{'<a>' * 1_000}</MPD>", DASH, 404),
         ("<MPD><BaseURL>http://[</BaseURL></MPD>", DASH, 404),
     ],
+    ids=["qualities", "attributes", "lines", "representations", "elements", "depth", "address"],
 )
 def test_hostile_manifests_are_bounded(tmp_path: Path, manifest: str, headers: dict[str, str], status: int) -> None:
-    answer = shown(held(tmp_path, manifest, headers), modifier=Modifier.MEDIA)
+    captures = held(tmp_path, manifest, headers)
+    with at_most(5.0):
+        answer = shown(captures, modifier=Modifier.MEDIA)
+        body = body_of(answer)
     assert answer.status == status
-    assert len(body_of(answer)) < 40_000_000
+    assert len(body) < 5_000_000
 
 
 def test_only_so_many_qualities_are_looked_up(tmp_path: Path) -> None:

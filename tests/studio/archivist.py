@@ -9,7 +9,6 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from tests.cockpit.cockpit_browser import Visit, told
 from tests.crawl.crawling import until
 
-_PATIENCE = 60_000
 CONTENT, LIST, NEITHER = _ROLES = "hold content", "lead to content", "neither"
 _NEVER = "are never to be fetched"
 
@@ -69,7 +68,7 @@ class Archivist:
         """Wait for the page of a work, going on where the studio says that it has taken its time."""
         words = re.compile(f"^{re.escape(name)}$", re.IGNORECASE)
         onward, heading = self.page.locator("[data-onward]"), self.page.get_by_role("heading", level=1, name=words)
-        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
+        expect(heading.or_(onward)).to_be_visible()
         if onward.is_visible():
             onward.click()
         expect(heading).to_be_visible()
@@ -163,7 +162,7 @@ class Archivist:
         """Return what came of an act on a repair, going on where the studio says that it takes a moment."""
         onward = self.page.locator("[data-onward]")
         heading = self.page.get_by_role("heading", level=1, name="Learned repairs")
-        expect(heading.or_(onward)).to_be_visible(timeout=_PATIENCE)
+        expect(heading.or_(onward)).to_be_visible()
         if onward.is_visible():
             onward.click()
         expect(heading).to_be_visible()

@@ -1,7 +1,6 @@
 """What a crawl learned when a forum changed its theme is looked at, accepted, and from then on part of the entry."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -9,48 +8,39 @@ from playwright.sync_api import Browser, expect
 from knowledge_base.file_selection import OWN_NAME
 from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, serving, visiting
 from tests.crawl.crawling import summary
-from tests.crawl.site import Site
 from tests.studio.archivist import Archivist
+from tests.studio.conftest import CrawledForum
 from tests.studio.crawled_software import crawled
-from tests.studio.made_up import hearthstead
 from tests.studio.made_up.hearthstead import SLATE, Hearthstead
-from tests.studio.made_up.published import published
 
 pytestmark = pytest.mark.slow
 
-ENTRY = Path(hearthstead.__file__).with_suffix(".xml")
 REPAIR = "learned-posts-1"
 
 
 @pytest.fixture(scope="module")
-def forum() -> Hearthstead:
-    return Hearthstead()
+def forum(crawled_forum: CrawledForum) -> Iterator[Hearthstead]:
+    """Yield the forum after it has changed its theme."""
+    forum = crawled_forum.forum
+    before, forum.theme = forum.theme, SLATE
+    yield forum
+    forum.theme = before
 
 
 @pytest.fixture(scope="module")
-def site(forum: Hearthstead) -> Iterator[Site]:
-    """Yield the forum as it is served."""
-    with published(forum) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def cockpit(forum: Hearthstead, site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+def cockpit(
+    crawled_forum: CrawledForum, forum: Hearthstead, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Cockpit]:
     """Yield a cockpit with an entry of one's own, and a crawl before and after the forum changed its theme."""
-    place = tmp_path_factory.mktemp("repairs") / "crawls"
-    own = place / OWN_NAME / "applications"
-    own.mkdir(parents=True)
-    (own / "hearthstead.xml").write_bytes(ENTRY.read_bytes())
-    for theme in (forum.theme, SLATE):
-        forum.theme = theme
-        score = crawled(place, "forum", forum, site)
-        assert score.is_whole, score.mistakes()
+    place = crawled_forum.copied(tmp_path_factory.mktemp("repairs"))
+    score = crawled(place, "forum", forum, crawled_forum.site)
+    assert score.is_whole, score.mistakes()
     with serving(place) as cockpit:
         yield cockpit
 
 
 def test_a_repair_is_seen_beside_what_it_replaces_and_accepted(
-    chromium: Browser, cockpit: Cockpit, forum: Hearthstead, site: Site
+    chromium: Browser, cockpit: Cockpit, forum: Hearthstead, crawled_forum: CrawledForum
 ) -> None:
     assert REPAIR in summary(cockpit.place / "forum")["learned"]
     with visiting(chromium, cockpit, EDITOR) as visit:
@@ -69,7 +59,7 @@ def test_a_repair_is_seen_beside_what_it_replaces_and_accepted(
     assert "<!-- Each post, with what was written and no signature. -->" in text
     assert 'css="section.prose"' in text
 
-    score = crawled(cockpit.place, "forum-anew", forum, site)
+    score = crawled(cockpit.place, "forum-anew", forum, crawled_forum.site)
     assert score.is_whole, score.mistakes()
     assert not any(name.startswith("learned-posts") for name in summary(cockpit.place / "forum-anew")["learned"])
 

@@ -25,7 +25,7 @@ from tests.crawl.world import define, network
 
 pytestmark = pytest.mark.slow
 
-HOST, CRAWL, PATIENCE = "knots.test", "knots", 90_000
+HOST, CRAWL = "knots.test", "knots"
 STUDIO = f"/crawls/{CRAWL}/studio"
 WORK, ENTRY = f"{STUDIO}/works/tinyforum", f"{STUDIO}/entries/tinyforum"
 HTML = {"Content-Type": "text/html; charset=utf-8"}
@@ -120,7 +120,7 @@ def editing(chromium: Browser, knots: Knots) -> Iterator[Visit]:
 def came_of_it(page: Page) -> str:
     """Return what came of an act that takes a while, going on where the studio says that it is done."""
     onward, note = page.locator("[data-onward]"), page.locator(".note[role=status]")
-    expect(onward.or_(note).first).to_be_visible(timeout=PATIENCE)
+    expect(onward.or_(note).first).to_be_visible()
     if onward.is_visible():
         onward.click()
     return told(page)
@@ -154,8 +154,8 @@ def test_a_page_is_given_by_its_url_and_chosen_on(editing: Visit, knots: Knots) 
     page.frame_locator("[name=marked]").get_by_text("13.2.2024 14:05").click()
     expect(page.get_by_role("heading", name="What is it?")).to_be_visible()
     page.locator("#chosen").get_by_role("link", name="its date").first.click()
-    page.get_by_role("link", name="Look at it").first.click(timeout=PATIENCE)
-    page.get_by_role("button", name="Keep it", exact=True).click(timeout=PATIENCE)
+    page.get_by_role("link", name="Look at it").first.click()
+    page.get_by_role("button", name="Keep it", exact=True).click()
     assert told(page).startswith("The date of")
 
 
@@ -176,11 +176,11 @@ def test_an_entry_is_packed_and_taken_in_elsewhere_after_its_tests_ran(
         patch.setenv(VARIABLE, os.pathsep.join((str(none), str(other))))
         with serving(knots.cockpit.place) as cockpit, visiting(chromium, cockpit, EDITOR) as visit:
             page = _offered(visit, wrong)
-            expect(page.get_by_text("It cannot be taken in")).to_be_visible(timeout=PATIENCE)
+            expect(page.get_by_text("It cannot be taken in")).to_be_visible()
             expect(page.locator(".note.bad")).to_contain_text("topic")
             expect(page.get_by_role("button", name="Take it in")).to_have_count(0)
             page = _offered(visit, pack)
-            expect(page.get_by_text("Its tests passed")).to_be_visible(timeout=PATIENCE)
+            expect(page.get_by_text("Its tests passed")).to_be_visible()
             page.get_by_role("button", name="Take it in").click()
             assert told(page) == "The entry tinyforum is taken in."
     taken, ours = OwnFolder(other).entry("tinyforum"), knots.own.entry("tinyforum")
@@ -257,7 +257,7 @@ def test_a_trial_on_the_archive_shows_what_would_be_gained_lost_and_read_otherwi
     assert told(written(editing, OTHERWISE)) == "The text is changed."
     page = editing.goto(WORK)
     page.get_by_role("button", name="Try it", exact=True).click()
-    expect(page.get_by_role("link", name="Back to the work")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_role("link", name="Back to the work")).to_be_visible()
     figures = dict(zip(page.locator("dt").all_inner_texts(), page.locator("dd").all_inner_texts(), strict=True))
     counts = {name: int(figures[f"Objects {name}"]) for name in ("gained", "lost", "read differently")}
     assert counts == {"gained": 2, "lost": 2, "read differently": 4}

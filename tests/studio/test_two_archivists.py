@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -10,28 +9,19 @@ from playwright.sync_api import Browser, expect
 from knowledge_base.file_selection import OWN_NAME
 from tests.cockpit.cockpit_browser import COLLEAGUE, EDITOR, READER, Cockpit, serving, told, visiting
 from tests.studio.archivist import Archivist
-from tests.studio.crawled_software import crawled
-from tests.studio.made_up import hearthstead
-from tests.studio.made_up.hearthstead import Hearthstead
-from tests.studio.made_up.published import published
+from tests.studio.conftest import CrawledForum
+from tests.studio.made_up.hearthstead import ENTRY, Hearthstead
 
 pytestmark = pytest.mark.slow
 
-ENTRY = Path(hearthstead.__file__).with_suffix(".xml")
 FORUM = Hearthstead()
 THREAD = max(FORUM.discussions, key=lambda each: len(each.posts)).path
 
 
 @pytest.fixture(scope="module")
-def cockpit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
+def cockpit(crawled_forum: CrawledForum, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cockpit]:
     """Yield a cockpit with an entry of one's own and a crawl that it has read."""
-    place = tmp_path_factory.mktemp("together") / "crawls"
-    own = place / OWN_NAME / "applications"
-    own.mkdir(parents=True)
-    (own / "hearthstead.xml").write_bytes(ENTRY.read_bytes())
-    with published(FORUM) as site:
-        crawled(place, "forum", FORUM, site)
-    with serving(place) as cockpit:
+    with serving(crawled_forum.copied(tmp_path_factory.mktemp("together"))) as cockpit:
         yield cockpit
 
 

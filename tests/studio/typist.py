@@ -10,7 +10,6 @@ from tests.cockpit.cockpit_browser import Visit, told
 from tests.cockpit.keyboard import Keyboard
 from tests.crawl.crawling import until
 
-_PATIENCE = 60_000
 _MOST = 400
 _AT = """() => {
   const each = document.activeElement, group = each?.closest("[role=group]");
@@ -54,7 +53,7 @@ class Typist:
     def arrived(self) -> str:
         """Go on where the studio says that it takes a moment; return what it says came of it."""
         onward = self.page.locator("[data-onward]")
-        expect(self.page.get_by_role("link", name="Its pages").or_(onward)).to_be_visible(timeout=_PATIENCE)
+        expect(self.page.get_by_role("link", name="Its pages").or_(onward)).to_be_visible()
         if onward.is_visible():
             self.keys.go("a", "Go on")
         return told(self.page)

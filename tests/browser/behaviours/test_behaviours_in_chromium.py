@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.starts, pytest.mark.slow]
 
 _OWN = (HOME, f"{HOME}favicon.ico")
 LISTS = ("scrolled", "removed", "windowed", "overwritten", "rewritten", "cloaked", "late", "more", "threads")
-OTHERS = ("covered", "agreed", "slides", "folded", "endless", "emptied")
+OTHERS = ("covered", "agreed", "slides", "folded", "endless")
 
 
 def order(behaviours: Sequence[Behaviour], **bounds: int) -> VisitOrder:
@@ -32,7 +32,9 @@ def visited(visitor: Visitor) -> dict[str, Visited]:
     orders = dict.fromkeys((*LISTS, *OTHERS), general)
     orders["slides"] = order((next_,))
     orders["endless"] = order(shipped().behaviours, steps=20)
-    return visitor.visit_all({name: (site(name), given) for name, given in orders.items()})
+    seen = visitor.visit_all({name: (site(name), given) for name, given in orders.items()})
+    # What a page has removed is put back in so many seconds: nothing else is to take of them.
+    return {**seen, "emptied": visitor.visit(site("emptied"), general)}
 
 
 def ends(visited: Visited) -> dict[str, str]:

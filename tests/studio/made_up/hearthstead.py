@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from benchmarks.software.content import Post, Thread
@@ -12,6 +13,8 @@ from benchmarks.software.writing import FORUMS, Size, Writer
 from tests.crawl.site import Reply
 from tests.studio.made_up.published import Published, absent, away, page, sheet, slug
 
+ENTRY = Path(__file__).with_suffix(".xml")
+"""What describes it, for tests that begin where somebody has written that."""
 EMBER, SLATE = "hearthstead", "hearthstead_slate"
 """The theme that comes with the software, and one that hides what software it is."""
 _SIZE = Size(single=2, few=8, overhanging=1, long=2)
