@@ -1,12 +1,17 @@
 """Which tests are marked as starting something, and what becomes of one that is not marked and does."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[1]
+from tests.crawl.crawling import PATIENCE
+from tests.forking import forked
 
+RUN = """
+import sys
+import pytest
+from tests import starting
+
+sys.exit(pytest.main(sys.argv[1:], plugins=[starting]))
+"""
 TESTS = """
 import socket
 import subprocess
@@ -73,26 +78,10 @@ def test_hidden_socket():
 def outcomes(folder: Path, *options: str) -> dict[str, str]:
     """Return what became of each test."""
     (folder / "test_some.py").write_text(TESTS, "utf-8")
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-p",
-            "tests.starting",
-            "-rA",
-            "-p",
-            "no:cacheprovider",
-            *options,
-            "test_some.py",
-        ],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        check=False,
-    )
-    lines = (line.split(" - ")[0].split() for line in done.stdout.splitlines() if "test_some.py::" in line)
+    options = (*options, "-rA", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", str(folder))
+    with forked(RUN, *options, folder) as process:
+        out, _ = process.communicate(PATIENCE)
+    lines = (line.split(" - ")[0].split() for line in out.splitlines() if "test_some.py::" in line)
     return {words[1].partition("::test_")[2]: words[0] for words in lines if words[0] in ("PASSED", "FAILED", "ERROR")}
 
 

@@ -82,6 +82,17 @@ def learned(site: str = "forum.test", name: str = "learned-posts-1", application
     )
 
 
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that holds phpBB and its like of what ships: each change is tried on all saved pages."""
+    folder = tmp_path_factory.mktemp("known")
+    shutil.copytree(SHIPPED / "kinds", folder / "kinds")
+    for name in ("phpbb", "mybb"):
+        shutil.copytree(SHIPPED / "applications" / "pages" / name, folder / "applications" / "pages" / name)
+        shutil.copy(SHIPPED / "applications" / f"{name}.xml", folder / "applications")
+    return folder
+
+
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
     folder = tmp_path / "kb"
@@ -189,13 +200,13 @@ def test_what_another_knowledge_base_knows_is_left_alone(crawl: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
+def test_a_promoted_action_is_a_variant_that_reads_the_page(known: Path, base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    promoted = promote(action, (REDESIGNED,), (SHIPPED, base), "dark")
+    promoted = promote(action, (REDESIGNED,), (known, base), "dark")
     assert promoted.file == base / "applications" / "phpbb.xml"
     assert promoted.captured is not None
     assert promoted.captured.misfits == ()
-    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED)
+    found = ApplicationAwareHelper(load(known, base)).assist(REDESIGNED)
     assert found.match is not None
     assert found.match.variant == promoted.variant
     assert [each.iri.partition("#")[2] for each in found.objects] == ["p1", "p2"]
@@ -207,50 +218,50 @@ def test_a_promoted_action_is_a_variant_that_reads_the_page(base: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_variant_that_finds_nothing_on_its_page_is_refused(base: Path) -> None:
+def test_a_variant_that_finds_nothing_on_its_page_is_refused(known: Path, base: Path) -> None:
     action = replace(learned(), level=topic_level())
     other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
     with pytest.raises(PromotionError, match="Nothing was changed"):
-        promote(action, (other,), (SHIPPED, base))
+        promote(action, (other,), (known, base))
     assert not list((base / "applications").iterdir())
 
 
 @pytest.mark.slow
-def test_names_that_are_there_already_or_unknown_are_refused(base: Path) -> None:
+def test_names_that_are_there_already_or_unknown_are_refused(known: Path, base: Path) -> None:
     action = replace(learned(), level=topic_level())
-    promote(action, (REDESIGNED,), (SHIPPED, base), "mine")
+    promote(action, (REDESIGNED,), (known, base), "mine")
     with pytest.raises(PromotionError, match="--as"):
-        promote(action, (REDESIGNED,), (SHIPPED, base), "mine")
+        promote(action, (REDESIGNED,), (known, base), "mine")
     with pytest.raises(PromotionError, match="no file"):
-        promote(replace(action, application="Nobody's"), (REDESIGNED,), (SHIPPED, base))
+        promote(replace(action, application="Nobody's"), (REDESIGNED,), (known, base))
     with pytest.raises(PromotionError, match="level nowhere"):
-        promote(replace(action, level="nowhere"), (REDESIGNED,), (SHIPPED, base))
+        promote(replace(action, level="nowhere"), (REDESIGNED,), (known, base))
 
 
 @pytest.mark.slow
-def test_actions_of_one_level_and_template_go_into_one_variant(base: Path) -> None:
+def test_actions_of_one_level_and_template_go_into_one_variant(known: Path, base: Path) -> None:
     posts = replace(learned(), level=topic_level())
     notes = replace(posts, action="notes", name="learned-notes-1", wrapper=NOTES)
-    first = promote(posts, (REDESIGNED,), (SHIPPED, base), "dark")
-    second = promote(notes, (REDESIGNED,), (SHIPPED, base))
+    first = promote(posts, (REDESIGNED,), (known, base), "dark")
+    second = promote(notes, (REDESIGNED,), (known, base))
     assert (second.file, second.variant) == (first.file, first.variant)
     (variant,) = (
         each
-        for each in load(SHIPPED, base).application("phpBB").level(topic_level()).variants
+        for each in load(known, base).application("phpBB").level(topic_level()).variants
         if each.name == first.variant
     )
     assert {"posts", "notes"} <= {action.name for action in variant.actions}
-    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).objects
+    found = ApplicationAwareHelper(load(known, base)).assist(REDESIGNED).objects
     assert {each.type for each in found} == {"post", "reply", "thread"}
 
 
 @pytest.mark.slow
-def test_a_file_without_line_breaks_is_changed_in_the_right_place(base: Path) -> None:
+def test_a_file_without_line_breaks_is_changed_in_the_right_place(known: Path, base: Path) -> None:
     original = (SHIPPED / "applications" / "phpbb.xml").read_bytes()
     parser = etree.XMLParser(remove_blank_text=True)
     own = base / "applications" / "phpbb.xml"
     own.write_bytes(etree.tostring(etree.fromstring(original, parser), encoding="utf-8"))
-    promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (SHIPPED, base), "dark")
+    promoted = promote(replace(learned(), level=topic_level()), (REDESIGNED,), (known, base), "dark")
     found = etree.parse(own).find(f".//variant[@name='{promoted.variant}']")
     assert found is not None
     holder = found.getparent()
@@ -291,29 +302,29 @@ def without(action: LearnedAction, name: str) -> LearnedAction:
 
 
 @pytest.mark.slow
-def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(base: Path) -> None:
+def test_a_field_that_the_learned_action_has_not_is_not_taken_from_the_level(known: Path, base: Path) -> None:
     level = shipped().application("phpBB").level(topic_level())
     (posts,) = (each for each in level.actions if isinstance(each, Extract) and each.name == "posts")
     assert {"title", "date"} <= {field.name for field in posts.fields}
-    promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (SHIPPED, base), "dark")
+    promoted = promote(without(replace(learned(), level=level.name), "date"), (REDESIGNED,), (known, base), "dark")
     found = etree.parse(promoted.file).find(f".//variant[@name='{promoted.variant}']/extract")
     assert found is not None
     assert {"title", "date"} <= set(str(found.get("drop")).split())
-    objects = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).objects
+    objects = ApplicationAwareHelper(load(known, base)).assist(REDESIGNED).objects
     assert objects
     assert all(each.first("date") is None and each.first("title") is None for each in objects)
 
 
 @pytest.mark.slow
-def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> None:
+def test_another_template_of_a_site_gets_a_variant_of_its_own(known: Path, base: Path) -> None:
     posts = replace(learned(), level=topic_level())
-    first = promote(posts, (REDESIGNED,), (SHIPPED, base), "dark")
+    first = promote(posts, (REDESIGNED,), (known, base), "dark")
     again = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
     items = (compile_selector(css="article.statement"),)
     other = replace(posts, name="learned-posts-2", wrapper=Wrapper(replace(posts.wrapper.action, items=items)))
-    second = promote(other, (again,), (SHIPPED, base), "light")
+    second = promote(other, (again,), (known, base), "light")
     assert (first.variant, second.variant) == ("dark", "light")
-    helper = ApplicationAwareHelper(load(SHIPPED, base))
+    helper = ApplicationAwareHelper(load(known, base))
     for page, promoted in ((REDESIGNED, first), (again, second)):
         found = helper.assist(page)
         assert found.match is not None
@@ -321,20 +332,20 @@ def test_another_template_of_a_site_gets_a_variant_of_its_own(base: Path) -> Non
 
 
 @pytest.mark.slow
-def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(base: Path) -> None:
+def test_all_pages_of_the_evidence_must_be_read_as_the_crawl_did(known: Path, base: Path) -> None:
     action = replace(learned(), level=topic_level())
     other = replace(REDESIGNED, body=REDESIGNED.body.replace(b"utterance", b"statement"))
     with pytest.raises(PromotionError, match="Nothing was changed"):
-        promote(action, (REDESIGNED, other), (SHIPPED, base))
+        promote(action, (REDESIGNED, other), (known, base))
 
 
 @pytest.mark.slow
-def test_signs_that_fit_the_pages_of_another_template_are_refused(base: Path) -> None:
+def test_signs_that_fit_the_pages_of_another_template_are_refused(known: Path, base: Path) -> None:
     action = replace(learned(), level=topic_level())
     items = (*action.wrapper.action.items, compile_selector(css="body"))
     wrapper = Wrapper(replace(action.wrapper.action, items=items))
     with pytest.raises(PromotionError, match="saved page phpbb/"):
-        promote(replace(action, wrapper=wrapper), (REDESIGNED,), (SHIPPED, base))
+        promote(replace(action, wrapper=wrapper), (REDESIGNED,), (known, base))
 
 
 SIGN = LearnedSign(
@@ -352,31 +363,31 @@ SIGN = LearnedSign(
 
 
 @pytest.mark.slow
-def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(base: Path) -> None:
+def test_a_learned_sign_of_a_level_becomes_one_more_of_its_signs(known: Path, base: Path) -> None:
     sign = replace(
         SIGN, level=topic_level(), name="learned-sign-topic-1", expression=Expression(css="article.utterance")
     )
-    promoted = promote(sign, (REDESIGNED,), (SHIPPED, base))
+    promoted = promote(sign, (REDESIGNED,), (known, base))
     assert (promoted.variant, promoted.captured is not None) == ("", True)
-    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(REDESIGNED).match
+    found = ApplicationAwareHelper(load(known, base)).assist(REDESIGNED).match
     assert found is not None
     assert found.level is not None
     assert found.level.name == topic_level()
-    (row,) = compared(sign, load(SHIPPED, base))
+    (row,) = compared(sign, load(known, base))
     assert row.after == ("article.utterance",)
     assert "body.section-viewtopic" in row.before
 
 
 @pytest.mark.slow
-def test_a_learned_sign_of_the_application_recognises_its_pages(base: Path) -> None:
+def test_a_learned_sign_of_the_application_recognises_its_pages(known: Path, base: Path) -> None:
     markup = b'<html><body class="phpbb-ltr"><article class="utterance" id="u1"><p>Ice</p></article></body></html>'
     page = replace(REDESIGNED, body=markup)
     with pytest.raises(PromotionError, match="one hint is not enough"):
-        promote(replace(SIGN, expression=Expression(css=".utterance")), (page,), (SHIPPED, base))
-    promoted = promote(SIGN, (page,), (SHIPPED, base))
+        promote(replace(SIGN, expression=Expression(css=".utterance")), (page,), (known, base))
+    promoted = promote(SIGN, (page,), (known, base))
     assert '<pattern strength="strong" css=".phpbb-ltr"' in promoted.file.read_text()
     assert promoted.captured is None
-    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(page).match
+    found = ApplicationAwareHelper(load(known, base)).assist(page).match
     assert found is not None
     assert found.application.name == "phpBB"
 
@@ -414,14 +425,14 @@ LINKS = LearnedLinks(
     [(Expression(css="b.subject a"), False, "dark"), (Expression(css="a[href]"), True, "")],
 )
 def test_learned_navigation_becomes_a_variant_or_what_runs_where_that_of_the_level_finds_nothing(
-    base: Path, written: Expression, documented: bool, variant: str
+    known: Path, base: Path, written: Expression, documented: bool, variant: str
 ) -> None:
     levels = shipped().application("phpBB").level("forum")
     action = next(each.name for each in levels.actions if isinstance(each, Navigate) and each.to == topic_level())
     links = replace(LINKS, action=action, to=topic_level(), expression=written, documented=documented)
-    promoted = promote(links, (BOARD,), (SHIPPED, base), variant)
+    promoted = promote(links, (BOARD,), (known, base), variant)
     assert promoted.variant == variant
-    found = ApplicationAwareHelper(load(SHIPPED, base)).assist(BOARD)
+    found = ApplicationAwareHelper(load(known, base)).assist(BOARD)
     followed = [link.url for link in found.document.outlinks]
     assert followed == ["http://forum.test/viewtopic.php?t=7", "http://forum.test/viewtopic.php?t=8"]
     assert found.match is not None

@@ -18,7 +18,7 @@ from aahcrawler.segments import OPEN, recover
 from tests.derived_index.kinds import KINDS, Held, Kind
 from tests.forking import Forked, forked
 
-ENTRIES = 60
+ENTRIES = 24
 
 
 @pytest.fixture(params=KINDS)

@@ -122,14 +122,14 @@ BOMB = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 9))
     [
         f'<!DOCTYPE rss [<!ENTITY e0 "boom">{BOMB}]><rss><item><title>&e8;</title><link>/a</link></item></rss>',
         '<!DOCTYPE rss [<!ENTITY f SYSTEM "file:///etc/passwd">]><rss><item><title>&f;</title><link>/a</link></item></rss>',
-        "<rss>" + "<item>" * 200_000,
-        "<rss>" + "<item><link>/a</link></item>" * 100_000,
-        "<rss><item><link>/a</link><description>" + "<b>x" * 250_000,
+        "<rss>" + "<item>" * 50_000,
+        "<rss>" + "<item><link>/a</link></item>" * 30_000,
+        "<rss><item><link>/a</link><description>" + "<b>x" * 60_000,
     ],
     ids=["entities", "file", "deep", "many", "long"],
 )
 def test_hostile_feeds_are_read_safely(body: str) -> None:
-    with at_most(3):
+    with at_most(1):
         feed = feeds.read_feed(answer(body))
     for entry in feed.entries if feed is not None else ():
         assert "root:" not in entry.title + entry.summary

@@ -163,21 +163,19 @@ def test_an_expression_that_fails_on_a_page_is_no_crash(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "hostile",
     [
-        "".join(f'<a href="/viewtopic.php?t={n}">{n}</a>' for n in range(100_000)),
-        "".join(f'<div id="p{n}"><div class="postbody"><div class="content">' for n in range(20_000)),
-        "".join(
-            f'<div id="p{n}"><div class="postbody"><div class="content">x</div></div></div>' for n in range(20_000)
-        ),
-        f'<div id="p1"><div class="postbody"><div class="content">{"word " * 1_000_000}</div></div></div>',
-        '<div id="p1"><div class="postbody"><div class="content">' + '<a href="&#0;http://[">x</a>' * 20_000,
-        "<b>" * 200_000,
+        "".join(f'<a href="/viewtopic.php?t={n}">{n}</a>' for n in range(20_000)),
+        "".join(f'<div id="p{n}"><div class="postbody"><div class="content">' for n in range(5_000)),
+        "".join(f'<div id="p{n}"><div class="postbody"><div class="content">x</div></div></div>' for n in range(5_000)),
+        f'<div id="p1"><div class="postbody"><div class="content">{"word " * 300_000}</div></div></div>',
+        '<div id="p1"><div class="postbody"><div class="content">' + '<a href="&#0;http://[">x</a>' * 5_000,
+        "<b>" * 50_000,
     ],
     ids=["links", "nested posts", "many posts", "long post", "bad links", "deep"],
 )
 def test_hostile_pages_stay_bounded(helper: ApplicationAwareHelper, hostile: str) -> None:
     page = html_page(THREAD, f'<html><body id="phpbb" class="section-viewtopic"><div class="postbody"></div>{hostile}')
     assert page.tree is not None
-    with at_most(8):
+    with at_most(3):
         assistance = helper.assist(page)
     assert len(assistance.objects) <= 2_000
     assert len(assistance.document.outlinks) <= 10_000

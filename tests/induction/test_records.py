@@ -168,10 +168,10 @@ def test_the_form_to_answer_shows_posts_that_are_not_its_own() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("times", [1, 400])
+@pytest.mark.parametrize("times", [1, 100])
 def test_large_pages_take_seconds_at_most(times: int) -> None:
     page = page_of(SHAPES["divisions"] * times + "<div class=msg>" * 1_500, url="http://site.test/ferry")
-    with at_most(8):
+    with at_most(3):
         first = generic_objects.read_objects(page)
     assert first.objects == generic_objects.read_objects(page).objects
 
@@ -320,12 +320,12 @@ def test_what_heads_every_post_alike_is_no_title() -> None:
 
 @pytest.mark.slow
 def test_posts_that_end_with_thousands_of_links_are_read_in_bounded_time() -> None:
-    tail = "<div><a href='#r'>Reply</a></div>" * 2_000
+    tail = "<div><a href='#r'>Reply</a></div>" * 700
     markup = thread(
         "<div class='msg {slug}'><div class=who><a href='/user/{slug}'>{name}</a></div><div class=when>{day}.01.2022, "
         "09:30</div><div class=said>{text}</div>" + tail + "</div>"
     )
-    with at_most(20.0):
+    with at_most(7):
         found = generic_objects.read_objects(page_of(markup, url="http://site.test/ferry")).objects
     assert len(found) == len(TEXTS)
 

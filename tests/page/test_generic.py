@@ -86,15 +86,15 @@ def test_nofollow_holds_if_every_link_says_so() -> None:
 @pytest.mark.parametrize(
     "markup",
     [
-        "".join(f"<p>text <a href=/{number}>link</a> more</p>" for number in range(100_000)),
-        "<p>" + "".join(f"<a href=/{number}>link</a> more " for number in range(100_000)),
+        "".join(f"<p>text <a href=/{number}>link</a> more</p>" for number in range(30_000)),
+        "<p>" + "".join(f"<a href=/{number}>link</a> more " for number in range(30_000)),
         "".join(f"<div><a href=/{number}>x</a>{PARAGRAPH}" for number in range(2_000)),
-        "<a href=/x></a>" * 100_000,
+        "<a href=/x></a>" * 30_000,
     ],
 )
 def test_many_links_take_linear_time(markup: str) -> None:
     page = page_of(markup)
-    with at_most(6):
+    with at_most(2.5):
         found = generic.links(page)
     assert len(found) == min(generic.MAX_LINKS, len({link.url for link in found}))
 
@@ -116,12 +116,12 @@ def test_main_content_of_a_page_that_has_none_is_its_text() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "markup",
-    ["<div>" * 1900 + "<p>x</p>" * 20_000, "<div>" * 100_000 + "x", "<p>words and words</p>" * 200_000],
+    ["<div>" * 1900 + "<p>x</p>" * 20_000, "<div>" * 100_000 + "x", "<p>words and words</p>" * 80_000],
 )
 def test_main_content_of_hostile_pages_takes_seconds_at_most(markup: str) -> None:
     page = page_of(markup)
     assert page.tree.tag == "html"
-    with at_most(6):
+    with at_most(3):
         content = generic.main_content(page)
     assert len(content) <= generic.MAX_CONTENT
 

@@ -96,7 +96,7 @@ def test_a_declared_comment_and_the_record_of_it_are_one() -> None:
 
 HOSTILE = {
     "items in items": '<div itemscope itemprop=comment itemtype="http://schema.org/Comment"><i itemprop=text>x</i>'
-    * 50_000,
+    * 20_000,
     "items that refer to themselves": "".join(
         f'<div id=a{n} itemscope itemprop=comment itemref="a{n} a{n - 1} a{n + 1}" '
         f'itemtype="http://schema.org/Comment"></div>'
@@ -104,9 +104,9 @@ HOSTILE = {
     ),
     "one element that all refer to": "<div id=x>" + "<b itemprop=text>x</b>" * 20_000 + "</div>"
     "<div itemscope itemref=x itemtype='http://schema.org/Comment'></div>" * 20_000,
-    "nodes in nodes": "<div vocab='http://schema.org/' typeof=Comment property=comment resource=x>" * 50_000,
-    "prefixes": "".join(f"<div typeof=x prefix='{' '.join(f'p{n}x{m}: y' for m in range(50))}'>" for n in range(2000)),
-    "values": "<div itemscope itemtype='http://schema.org/Comment'>" + "<b itemprop=text></b>" * 200_000,
+    "nodes in nodes": "<div vocab='http://schema.org/' typeof=Comment property=comment resource=x>" * 20_000,
+    "prefixes": "".join(f"<div typeof=x prefix='{' '.join(f'p{n}x{m}: y' for m in range(50))}'>" for n in range(700)),
+    "values": "<div itemscope itemtype='http://schema.org/Comment'>" + "<b itemprop=text></b>" * 50_000,
 }
 
 
@@ -115,7 +115,7 @@ HOSTILE = {
 def test_hostile_markup_is_read_in_bounded_time(markup: str) -> None:
     page = page_of(markup)
     assert page.tree.tag == "html"
-    with at_most(4):
+    with at_most(1.5):
         found = items(page)
         assert len(found) <= 3_000
         assert all(len(item.lines("text", "name")) < 1_000_000 for item in found)

@@ -104,12 +104,12 @@ ENTITIES = (
         "<html><body><a href='http://a.test/'>no sitemap</a></body></html>",
         "",
         "\0" * 1000,
-        "<urlset>" + "<url>" * 100_000,
-        "<urlset>" + "<a/>" * 200_000 + url(1),
-        "<urlset><url>" + "<a/>" * 200_000 + "<loc>http://a.test/</loc></url></urlset>",
+        "<urlset>" + "<url>" * 30_000,
+        "<urlset>" + "<a/>" * 50_000 + url(1),
+        "<urlset><url>" + "<a/>" * 50_000 + "<loc>http://a.test/</loc></url></urlset>",
         lambda: "<urlset><url><loc>http://a.test/" + "x" * 11_000_000 + "</loc></url></urlset>",
-        "x" * 3_000_000,
-        lambda: gzip.compress(b"\0" * 200_000_000, 1),
+        "x" * 1_000_000,
+        lambda: gzip.compress(b"\0" * (feeds.MAX_SITEMAP_BYTES + 10_000_000), 1),
         gzip.compress(gzip.compress(urlset(url(1)).encode())),
         b"\x1f\x8b not gzip at all",
     ],
@@ -117,13 +117,14 @@ ENTITIES = (
 )
 def test_what_is_no_sitemap_leads_nowhere_and_costs_little(body: bytes | str | Callable[[], bytes | str]) -> None:
     page = answer(body() if callable(body) else body)
-    with at_most(2):
+    with at_most(1):
         found = [listed.url for listed in Sitemap(page)]
         assert all(each == "http://a.test/1" for each in found)
 
 
 @pytest.mark.slow
-def test_no_more_is_read_than_a_sitemap_may_have() -> None:
+def test_no_more_is_read_than_a_sitemap_may_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "MAX_SITEMAP_ENTRIES", 1_000)
     body = gzip.compress(urlset(*map(url, range(feeds.MAX_SITEMAP_ENTRIES + 10))).encode(), 1)
     assert sum(1 for _ in Sitemap(answer(body))) == feeds.MAX_SITEMAP_ENTRIES
 
@@ -131,12 +132,12 @@ def test_no_more_is_read_than_a_sitemap_may_have() -> None:
 @pytest.mark.slow
 def test_memory_is_that_of_a_piece() -> None:
     compressor = zlib.compressobj(9, wbits=31)
-    entry = url(1).replace("</url>", f"<junk>{'<x/>' * 50}</junk></url>").encode()
-    body = compressor.compress(b"<urlset>") + b"".join(compressor.compress(entry) for _ in range(1_000))
+    entry = url(1).replace("</url>", f"<junk>{' ' * 20_000}</junk></url>").encode()
+    body = compressor.compress(b"<urlset>") + b"".join(compressor.compress(entry) for _ in range(300))
     page = answer(body + compressor.flush())
     tracemalloc.start()
     try:
-        assert sum(1 for _ in Sitemap(page)) == 1_000
+        assert sum(1 for _ in Sitemap(page)) == 300
         assert tracemalloc.get_traced_memory()[1] < 2_000_000
     finally:
         tracemalloc.stop()
@@ -236,16 +237,13 @@ def test_a_sitemap_is_read_in_its_encoding() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        *(
-            "<urlset>" + each * 1_000_000
-            for each in ("<!--", "<![CDATA[", "<a '", '<a b="<', "<", "<!x", "<!x[", "<?x")
-        ),
-        *("<urlset><url>" + each * 1_000_000 for each in ("&", "&#x", "</x>", "<loc>", "b=c ")),
-        "<urlset>" + "<url/>" * 200_000,
+        *("<urlset>" + each * 200_000 for each in ("<!--", "<![CDATA[", "<a '", '<a b="<', "<", "<!x", "<!x[", "<?x")),
+        *("<urlset><url>" + each * 200_000 for each in ("&", "&#x", "</x>", "<loc>", "b=c ")),
+        "<urlset>" + "<url/>" * 50_000,
     ],
 )
 def test_hostile_markup_takes_linear_time(body: str) -> None:
-    with at_most(3):
+    with at_most(1):
         assert urls(body) == []
 
 

@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with two crawls, the second of which met most pages again."""
     folder = tmp_path_factory.mktemp("made")
     for number in (1, 2):
-        write_crawl(folder, Shape(240, 200, crawl=number))
+        write_crawl(folder, Shape(100, 60, crawl=number))
     return folder
 
 
