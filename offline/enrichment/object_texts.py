@@ -1,15 +1,16 @@
 """The web objects of a crawl as annotators are given them, and which capture each of their versions is annotated at."""
 
-import json
+import marshal
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -38,12 +39,13 @@ _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 _DESCRIPTION: Final = v.predicate("description")
 _IN_LANGUAGE: Final = v.predicate("language")
 _THREAD: Final = f"{v.SIOC}Thread"
+_fields: Final = attrgetter(*(each.name for each in fields(ObjectText)))
 _TABLES: Final = """
 CREATE TABLE version (
   key BLOB PRIMARY KEY, object BLOB NOT NULL, site TEXT NOT NULL, first TEXT NOT NULL, capture TEXT NOT NULL,
   last TEXT NOT NULL, language TEXT
 ) WITHOUT ROWID;
-CREATE TABLE newest (place INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE newest (place INTEGER PRIMARY KEY, kept BLOB NOT NULL);
 """
 _SEE: Final = """
 INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at, NULL) ON CONFLICT DO UPDATE SET
@@ -232,9 +234,8 @@ class Survey:
         if not self._is_read:
             self._read_newest()
             self._is_read = True
-        for (text,) in self._base.execute("SELECT text FROM newest ORDER BY place"):
-            kept = ObjectText(*json.loads(text))
-            yield replace(kept, quoted=tuple(kept.quoted))
+        for (kept,) in self._base.execute("SELECT kept FROM newest ORDER BY place"):
+            yield ObjectText(*marshal.loads(kept))  # noqa: S302 - this process wrote it
 
     def _read_newest(self) -> None:
         rows = self._base.execute(
@@ -247,7 +248,7 @@ class Survey:
                 languages = {row[1]: row[2] for row in group}
                 for each in sources.versions(capture, languages):
                     told = with_language(each, languages[version_key(each)])
-                    self._base.execute("INSERT INTO newest (text) VALUES (?)", (json.dumps(astuple(told)),))
+                    self._base.execute("INSERT INTO newest (kept) VALUES (?)", (marshal.dumps(_fields(told)),))
 
     def digest(self) -> bytes:
         """Return what tells the newest versions of all objects from others."""
