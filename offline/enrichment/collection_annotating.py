@@ -5,6 +5,7 @@ what is said until its turn to be written has come. What is written, and in whic
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
+from signal import SIGKILL
 from typing import Any, Final, Self, TypeVar, cast
 
 from aahcrawler.annotations import Annotation, Kind
@@ -100,6 +102,8 @@ class AnnotatingBeside:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if any(not each.done() for each in (self._done or {}).values()):
+            os.kill(self._process, SIGKILL)  # Nobody waits for the minutes that a step may take.
         self._stack.close()
 
     def begin(self, behind: EnrichmentStep, objects: Callable[[], KeptTexts]) -> None:
@@ -110,7 +114,7 @@ class AnnotatingBeside:
         self._done = {}
         if wanted:
             self._pool = self._stack.enter_context(own_processes(1))
-            self._stack.callback(self._pool.shutdown, cancel_futures=True)
+            self._process = self._ask(self._pool.submit(os.getpid))
             texts = objects().packed()
             while some := list(islice(texts, _AT_ONCE)):
                 self._ask(self._pool.submit(_take, some))

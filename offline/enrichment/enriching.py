@@ -96,8 +96,9 @@ def enrich(
     Steps are done in the order given, once all of their annotators are made; those that go by all objects are told what
     the ones before them said. ``seen`` is told how many more captures a step is done with. With ``leave_out``, a step
     that rests on a library which is not installed is left out, and its result says so. ``lexicons`` is the operator's
-    folder of them. ``jobs`` makes jobs for what goes object by object, which ``offline.spark`` spreads over machines;
-    all else is done in this process.
+    folder of them. ``jobs`` makes jobs for what goes object by object, which ``offline.spark`` spreads over machines.
+    All else is done in this process but, with two ``processes`` or more, what goes by objects alone: one beside it does
+    that meanwhile.
     Raises ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
     ``SegmentError`` and ``sqlite3.Error``.
     """
