@@ -5,13 +5,13 @@ Everything suggested occurs in the text; equal texts give equal suggestions.
 
 import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from itertools import islice, pairwise
-from typing import Final
+from itertools import chain, islice, pairwise
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from online_analysis.analysers.date_hints import Span, date_in_anchor
@@ -153,57 +153,73 @@ class Term:
     distinction: float
 
 
-class TermCounts:
-    """Counts of words by their stems, of pairs of them, and how each is written.
+def stems_in(text: str, language: Language) -> set[str]:
+    """Return the stems of a text's words.
 
-    Function words, numbers and scripts that write no spaces are not counted; ``number`` counts all words.
+    Function words, numbers and scripts that write no spaces have none.
     """
+    return {term for clause in _clauses_of_words(text) for word in clause if (term := _term(word, language))}
 
-    def __init__(self, lines: Iterable[str], language: Language) -> None:
-        self.words: Counter[str] = Counter()
-        self.pairs: Counter[tuple[str, str]] = Counter()
-        self.written: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-        self.number = 0
-        for line in lines:
-            for clause in _CLAUSE.split(line):
-                self._add([word for word in _WORD.findall(clause) if not is_unspaced(word)], language)
 
-    def _add(self, words: Sequence[str], language: Language) -> None:
-        told = [(word, _term(word, language)) for word in words]
-        self.number += len(told)
-        for word, term in told:
-            if term:
-                self.words[term] += 1
-                self.written[(term,)][word] += 1
-        for (one, first), (other, second) in pairwise(told):
-            if first and second and first != second:
-                self.pairs[first, second] += 1
-                self.written[first, second][f"{one} {other}"] += 1
-
-    def found(self) -> Mapping[tuple[str, ...], int]:
-        """Return what may be distinctive: pairs that repeat, and words that do not mostly stand in one of them."""
-        pairs: dict[tuple[str, ...], int] = {pair: times for pair, times in self.pairs.items() if times >= 2}
-        covered = {term for pair, times in pairs.items() for term in pair if times >= _COVERED * self.words[term]}
-        least = 1 if self.number <= SHORT else 2
-        words = {term: times for term, times in self.words.items() if times >= least and term not in covered}
-        return {**{(term,): times for term, times in words.items()}, **pairs}
+def _clauses_of_words(text: str) -> Iterator[list[str]]:
+    is_unspaced_there = is_unspaced(text)
+    for clause in _CLAUSE.split(text):
+        words = _WORD.findall(clause)
+        yield [word for word in words if not is_unspaced(word)] if is_unspaced_there else words
 
 
 def distinctive_terms(
     lines: Iterable[str], language: Language, most: int, idf: Callable[[str], float] | None = None
 ) -> list[Term]:
-    """Return the most distinctive terms, the most distinctive first.
+    """Return the most distinctive words and pairs of them, the most distinctive first.
 
-    Words are counted by their stems, and returned in their most frequent spelling. Scripts without spaces give none,
-    since characters alone do not show where words begin. ``idf`` returns that of a
-    stem, by default the language's.
+    They are counted by their stems, and returned in their most frequent spelling. Pairs are taken that repeat, and
+    words that do not mostly stand in one of them. Function words, numbers and scripts without spaces give none, since
+    characters alone do not show where words begin. ``idf`` returns that of a stem, by default the language's.
     """
-    counts, idf = TermCounts(lines, language), idf or language.idf.__getitem__
-    terms = [
-        Term(_spelling(counts.written[key]), times, (1 + math.log(times)) * math.fsum(map(idf, key)))
-        for key, times in counts.found().items()
+    clauses = [
+        [(word, _term(word, language)) for word in clause] for line in lines for clause in _clauses_of_words(line)
+    ]
+    idf = idf or language.idf.__getitem__
+    spelt = Counter(chain.from_iterable(clauses))
+    words: Counter[str] = Counter()
+    for (_, stem), times in spelt.items():
+        words[stem] += times
+    least = 1 if words.total() <= SHORT else 2
+    del words[""]
+    spelt_pairs = Counter(chain.from_iterable(map(pairwise, clauses)))
+    pairs: Counter[tuple[str, str]] = Counter()
+    for ((_, first), (_, second)), times in spelt_pairs.items():
+        if first and second and first != second:
+            pairs[first, second] += times
+    repeated = {pair: times for pair, times in pairs.items() if times >= 2}
+    covered = {stem for pair, times in repeated.items() for stem in pair if times >= _COVERED * words[stem]}
+    found = {stem: times for stem, times in words.items() if times >= least and stem not in covered}
+    spellings = _spellings((stem, word, times) for (word, stem), times in spelt.items() if stem in found)
+    pair_spellings = _spellings(
+        ((first, second), f"{one} {other}", times)
+        for ((one, first), (other, second)), times in (spelt_pairs.items() if repeated else ())
+        if (first, second) in repeated
+    )
+    terms = [Term(spellings[stem], times, (1 + math.log(times)) * idf(stem)) for stem, times in found.items()]
+    terms += [
+        Term(pair_spellings[pair], times, (1 + math.log(times)) * math.fsum(map(idf, pair)))
+        for pair, times in repeated.items()
     ]
     return sorted(terms, key=lambda term: (-term.distinction, term.words))[:most]
+
+
+Key = TypeVar("Key")
+
+
+def _spellings(spelt: Iterable[tuple[Key, str, int]]) -> dict[Key, str]:
+    """Return the most frequent spelling of each key, of equally frequent ones the first in the alphabet."""
+    best: dict[Key, tuple[int, str]] = {}
+    for key, written, times in spelt:
+        found = (-times, written)
+        if key not in best or found < best[key]:
+            best[key] = found
+    return {key: written for key, (_, written) in best.items()}
 
 
 @lru_cache(maxsize=100_000)
@@ -214,10 +230,6 @@ def _term(word: str, language: Language) -> str:
     if not tokens or not all(stems) or all(token.isdigit() for token in tokens) or max(map(len, tokens)) < 3:
         return ""
     return "-".join(stems)
-
-
-def _spelling(written: Counter[str]) -> str:
-    return min(written.items(), key=lambda item: (-item[1], item[0]))[0]
 
 
 _MIN_DATES: Final = 4

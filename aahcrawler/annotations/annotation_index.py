@@ -250,7 +250,8 @@ class AnnotationIndex(DerivedIndex[bytes]):
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (entry.capture, entry.annotator, entry.version, entry.given, entry.run, is_shown, source, place),
         ).lastrowid
-        self.base.executemany(_PUT, ((unit, *self._row(each)) for each in entry.annotations))
+        numbers = {iri: self._object(iri) for iri in dict.fromkeys(each.object for each in entry.annotations)}
+        self.base.executemany(_PUT, ((unit, numbers[each.object], *_row(each)) for each in entry.annotations))
 
     def _end(self, entry: CaptureAnnotations) -> None:
         """Let a completed run replace the annotator's earlier runs."""
@@ -262,14 +263,6 @@ class AnnotationIndex(DerivedIndex[bytes]):
         for (unit,) in self.base.execute(units, values).fetchall():
             self.base.execute("DELETE FROM annotation WHERE unit = ?", (unit,))
             self.base.execute("DELETE FROM unit WHERE id = ?", (unit,))
-
-    def _row(self, annotation: Annotation) -> tuple[object, ...]:
-        refines = next((value for name, value in annotation.values if name == REFINES), None)
-        return (
-            *(self._object(annotation.object), annotation.kind, annotation.iri or annotation.label, annotation.label),
-            *(annotation.iri, annotation.confidence, annotation.start, annotation.end, annotation.quote),
-            *(json.dumps(annotation.values), _named(annotation_iri(annotation)), refines and _named(refines)),
-        )
 
     def _object(self, iri: str) -> int:
         known = self.base.execute("SELECT id FROM object WHERE iri = ?", (iri,)).fetchone()
@@ -311,6 +304,17 @@ class AnnotationIndex(DerivedIndex[bytes]):
             (segment,),
         ).fetchone() or (0, None)
         return int(covered if waiting is None else min(covered, waiting))
+
+
+def _row(annotation: Annotation) -> tuple[object, ...]:
+    """Return the columns of an annotation behind its unit and its object."""
+    refines = next((value for name, value in annotation.values if name == REFINES), None)
+    details = json.dumps(annotation.values) if annotation.values else "[]"
+    return (
+        *(annotation.kind.value, annotation.iri or annotation.label, annotation.label, annotation.iri),
+        *(annotation.confidence, annotation.start, annotation.end, annotation.quote, details),
+        *(_named(annotation_iri(annotation)), refines and _named(refines)),
+    )
 
 
 def _named(iri: str) -> bytes:

@@ -284,14 +284,18 @@ class CaptureStatements:
 def read_statements(text: bytes) -> CaptureStatements:
     """Parse the statements of one reading of a capture."""
     found: dict[str, dict[str, list[str]]] = {}
+    former, stated = "", dict[str, list[str]]()
     for line in text.decode("utf-8", "replace").split("\n"):
         parts = line.split("> ", 2)
         if len(parts) == 3:
             subject, predicate, value = parts
-            stated = found.get(subject[1:])
-            if stated is None:
-                stated = found[subject[1:]] = {}
-            stated.setdefault(predicate[1:], []).append(_value(value))
+            if subject != former:  # Most lines are about the same as the line before.
+                former, stated = subject, found.setdefault(subject[1:], {})
+            name = predicate[1:]
+            if name in stated:
+                stated[name].append(_value(value))
+            else:
+                stated[name] = [_value(value)]
     return CaptureStatements(capture_of(graph_of(text)), found)
 
 

@@ -6,11 +6,11 @@ with one give names of two words and more alone, scripts without capitals give n
 """
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from aahcrawler.annotations import Kind
 from offline.enrichment.name_contexts import (
@@ -186,21 +186,25 @@ class Found:
     kind: Kind = Kind.NAME
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
     text: str
     start: int
     end: int
     begins: bool
     """Whether a sentence, or something like one, begins with it."""
-
-    @property
-    def is_capital(self) -> bool:
-        return self.text[0].isupper()
+    is_capital: bool
 
     @property
     def plain(self) -> str:
         return self.text.casefold().rstrip(".")
+
+
+class _Line(NamedTuple):
+    start: int
+    end: int
+    words: Sequence[_Word]
+    is_headline: bool
+    """Whether capitals tell nothing in it."""
 
 
 def names_by_capitals(text: str, language: str, nouns: NounDictionary | None = None) -> Iterator[Found]:
@@ -215,7 +219,7 @@ def names_by_capitals(text: str, language: str, nouns: NounDictionary | None = N
     if language in WITHOUT_CAPITALS:
         return
     common = _common_words(language)
-    lines = [words for words in _lines(text) if words]
+    lines = [line.words for line in _lines(text) if line.words and not line.is_headline]
     inside = frozenset(word.text for words in lines for word in words if word.is_capital and not word.begins)
     among = _Nouns(nouns, common, _with_articles(lines)) if nouns is not None else None
     for words in lines:
@@ -223,7 +227,7 @@ def names_by_capitals(text: str, language: str, nouns: NounDictionary | None = N
 
 
 def _in_line(
-    text: str, words: list[_Word], language: str, common: Set[str], inside: Set[str], among: "_Nouns | None"
+    text: str, words: Sequence[_Word], language: str, common: Set[str], inside: Set[str], among: "_Nouns | None"
 ) -> Iterator[Found]:
     at = 0
     while at < len(words):
@@ -257,7 +261,7 @@ class _Nouns:
     def __init__(self, dictionary: NounDictionary, common: Set[str], known: Set[str]) -> None:
         self._dictionary, self._common, self._known = dictionary, common, known
 
-    def names(self, run: list[_Word], before: str, apposed: str = "") -> Iterator[Found]:
+    def names(self, run: Sequence[_Word], before: str, apposed: str = "") -> Iterator[Found]:
         """Yield the names in words with capitals that stand together behind the word ``before``, or a title.
 
         Ordinary nouns part them ("Regisseurin Ida Berg", "Idas Film"), but for the one that ends a name ("Ida Berg").
@@ -282,7 +286,7 @@ class _Nouns:
                     yield Found(words[0].start, words[-1].end, kind)
             begin, apposed = end, ""
 
-    def _own_kind(self, words: list[_Word], before: str, apposed: Kind) -> Kind:
+    def _own_kind(self, words: Sequence[_Word], before: str, apposed: Kind) -> Kind:
         """Return what the words of a name tell of what bears it, else what the one before it does.
 
         What begins with an adjective is no person ("Sprecher Alter Deich").
@@ -298,7 +302,7 @@ class _Nouns:
     def _is_adjective_of_name(self, word: _Word) -> bool:
         return self._dictionary.is_adjective(word.text) and not self._dictionary.is_own_lemma(word.text)
 
-    def is_noun_before_institution(self, words: list[_Word]) -> bool:
+    def is_noun_before_institution(self, words: Sequence[_Word]) -> bool:
         """Return whether words are ordinary nouns of which a later one is an institution's ("Art Versicherung")."""
         first, *others = words
         is_before_one = not is_institution(first.text, "de") and any(is_institution(each.text, "de") for each in others)
@@ -306,11 +310,11 @@ class _Nouns:
             self._dictionary.head(each.text) and not self._dictionary.is_adjective(each.text) for each in words
         )
 
-    def is_genitive(self, words: list[_Word]) -> bool:
+    def is_genitive(self, words: Sequence[_Word]) -> bool:
         """Return whether some words are the genitive of one name, such as that of a country behind "Präsident"."""
         return len(words) == 1 and self._dictionary.is_genitive(words[0].text)
 
-    def _end(self, run: list[_Word], begin: int) -> int:
+    def _end(self, run: Sequence[_Word], begin: int) -> int:
         """Return where a name ends that begins here; where none does, the beginning."""
         at = begin
         while at < len(run) and self._is_part(run, at):
@@ -325,7 +329,7 @@ class _Nouns:
         is_given = self._dictionary.is_own_lemma(word.text)
         return word.text.endswith("s") and not is_given and bool(self._dictionary.head(noun.text))
 
-    def _is_part(self, run: list[_Word], at: int) -> bool:
+    def _is_part(self, run: Sequence[_Word], at: int) -> bool:
         """Return whether a word is no ordinary noun, or an adjective that has a capital for being part of a name."""
         word = run[at]
         if word.text in _TOWNS and at + 1 < len(run) and not self._dictionary.head(run[at + 1].text):
@@ -337,7 +341,7 @@ class _Nouns:
             return is_adjective and self._is_before_noun(run, at)
         return not self._dictionary.is_adjective(word.text) or self._is_before_noun(run, at)
 
-    def _is_before_noun(self, run: list[_Word], at: int) -> bool:
+    def _is_before_noun(self, run: Sequence[_Word], at: int) -> bool:
         """Return whether a noun follows, perhaps behind further adjectives ("Deutschen Roten Kreuz")."""
         noun = at + 1
         while noun + 1 < len(run) and self._is_adjective_of_name(run[noun]):
@@ -361,7 +365,7 @@ class _Nouns:
         return is_told or not self._dictionary.is_known(word.text) or (is_bare and self._dictionary.is_town(word.text))
 
 
-def _with_articles(lines: list[list[_Word]]) -> frozenset[str]:
+def _with_articles(lines: Sequence[Sequence[_Word]]) -> frozenset[str]:
     """Return the words with capitals that stand behind an article somewhere, names of people hardly do."""
     return frozenset(
         word.text
@@ -371,7 +375,7 @@ def _with_articles(lines: list[list[_Word]]) -> frozenset[str]:
     )
 
 
-def _first(words: list[_Word], begin: int, end: int, common: Set[str]) -> int:
+def _first(words: Sequence[_Word], begin: int, end: int, common: Set[str]) -> int:
     """Return where a name begins behind titles, and behind a common word that begins its sentence."""
     while begin < end:
         word = words[begin]
@@ -398,7 +402,7 @@ def _is_of_calendar(word: _Word, language: str) -> bool:
     return language in {"en", ""} and word.text.casefold() in _CALENDAR
 
 
-def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
+def _end(text: str, words: Sequence[_Word], begin: int, language: str) -> int:
     """Return where the words with capitals end that begin here, particles between two of them included.
 
     Where all nouns have capitals, what stands before "von" may be any of them, unless it is an institution.
@@ -429,7 +433,7 @@ def _end(text: str, words: list[_Word], begin: int, language: str) -> int:
     return end
 
 
-def _is_name(words: list[_Word], language: str, inside: Set[str], *, titled: bool) -> bool:
+def _is_name(words: Sequence[_Word], language: str, inside: Set[str], *, titled: bool) -> bool:
     if len("".join(word.text for word in words)) < 2:
         return False
     if titled:
@@ -448,43 +452,52 @@ def headlines(text: str) -> Iterator[tuple[int, int]]:
     >>> [*headlines("The Old Mill Burns Again\nNobody was in the mill.")]
     [(0, 24)]
     """
-    for line in _LINE.finditer(text):
-        if _is_headline(line[0], list(_words(line[0], line.start()))):
-            yield line.start(), line.end()
+    for line in _lines(text):
+        if line.is_headline:
+            yield line.start, line.end
 
 
-def runs_of_capitals(text: str, places: Iterable[tuple[int, int]]) -> Iterator[str]:
-    """Yield each word that begins with a capital beside another one that does, in some stretches of a text."""
-    for start, end in places:
-        for one, other in pairwise(_words(text[start:end], start)):
-            if one.is_capital and other.is_capital and text[one.end : other.start] in _BETWEEN:
-                yield from (one.text, other.text)
+def runs_in_headlines(text: str) -> frozenset[str]:
+    """Return the words of the headlines of a text that begin with a capital beside another one that does."""
+    return frozenset(
+        each.text
+        for line in _lines(text)
+        if line.is_headline
+        for one, other in pairwise(line.words)
+        if one.is_capital and other.is_capital and text[one.end : other.start] in _BETWEEN
+        for each in (one, other)
+    )
 
 
 def _words(line: str, begin: int) -> Iterator[_Word]:
     last, begins = 0, True
     for match in _WORD.finditer(line):
-        between = line[last : match.start()]
-        begins = begins or bool(_ENDS.search(between))
+        start, end = match.span()
+        between = line[last:start]
+        begins = begins or (between != " " and _ENDS.search(between) is not None)
         written = match[0]
-        # A point ends initials and titles without ending the sentence.
-        is_short = written.endswith(".") and (
-            len(written) == 2 or "." in written[:-1] or written[:-1].casefold() in TITLES
-        )
-        kept = written if is_short or not written.endswith(".") else written[:-1]
-        yield _Word(kept, begin + match.start(), begin + match.start() + len(kept), begins)
-        begins, last = written != kept, match.end()
+        ends = written[-1] == "." and not _is_with_point(written)
+        kept = written[:-1] if ends else written
+        yield _Word(kept, begin + start, begin + start + len(kept), begins, kept[0].isupper())
+        begins, last = ends, end
 
 
-def _lines(text: str) -> Iterator[list[_Word]]:
-    """Yield the words of each line in which capitals tell anything."""
+def _is_with_point(written: str) -> bool:
+    """Return whether the point at the end is a part of a word: that of initials and titles ends no sentence."""
+    return len(written) == 2 or "." in written[:-1] or written[:-1].casefold() in TITLES
+
+
+@lru_cache(maxsize=1)
+def _lines(text: str) -> Sequence[_Line]:
+    """Return the lines of a text that are not empty; the last text is remembered."""
+    found = []
     for line in _LINE.finditer(text):
         words = list(_words(line[0], line.start()))
-        if not _is_headline(line[0], words):
-            yield words
+        found.append(_Line(line.start(), line.end(), words, _is_headline(line[0], words)))
+    return found
 
 
-def _is_headline(line: str, words: list[_Word]) -> bool:
+def _is_headline(line: str, words: Sequence[_Word]) -> bool:
     """Return whether capitals tell nothing in a line: most words of a headline have them, all letters of a shout."""
     long = [word for word in words if len(word.text) >= _LONG]
     if len(long) < _MIN_HEADLINE:

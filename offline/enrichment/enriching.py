@@ -10,37 +10,35 @@ import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import blake2b
-from itertools import groupby
-from operator import attrgetter
+from itertools import count
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from pydantic import TypeAdapter
 
-from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, CaptureAnnotations, Kind
+from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, CaptureAnnotations
 from aahcrawler.annotations.annotation import annotating
-from aahcrawler.definitions import read_definition
 from aahcrawler.jobs import Job, Made, Work
-from aahcrawler.layout import DEFINITION, NQUADS
+from aahcrawler.layout import NQUADS
 from aahcrawler.segments import SegmentWriter, Series, recover
 from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.annotator import Annotator, CollectionAnnotator, MediaAnnotator, Medium, ObjectText
 from offline.enrichment.captured_media import MediaSources, MediaSurvey
+from offline.enrichment.collection_annotating import AnnotatingBeside, check, said_by
 from offline.enrichment.object_texts import Sources, Survey, version_key, with_language
-from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling
+from offline.enrichment.steps import EnrichError, EnrichmentStep, MissingLibraryError, Setting, Telling, setting_of
 
 logger = logging.getLogger(__name__)
 
 LANGUAGE: Final = "language"
 """The step that tells languages, and is not told them."""
-_WORDED: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.NAME, Kind.OPINION, Kind.EVENT})
-"""Kinds of which nothing is said without the words that say it."""
 _AT_ONCE: Final = 16
 """Captures of a unit: what a kill costs of each process."""
-_values: Final = attrgetter(*(each.name for each in fields(Annotation)))
+_UNITS_INDEXED: Final = 16
+"""Units that are put into the index together."""
 
 
 @dataclass(slots=True)
@@ -98,8 +96,9 @@ def enrich(
     Steps are done in the order given, once all of their annotators are made; those that go by all objects are told what
     the ones before them said. ``seen`` is told how many more captures a step is done with. With ``leave_out``, a step
     that rests on a library which is not installed is left out, and its result says so. ``lexicons`` is the operator's
-    folder of them. ``jobs`` makes jobs for what goes object by object, which ``offline.spark`` spreads over machines;
-    all else is done in this process.
+    folder of them. ``jobs`` makes jobs for what goes object by object, which ``offline.spark`` spreads over machines.
+    All else is done in this process but, with two ``processes`` or more, what goes by objects alone: one beside it does
+    that meanwhile.
     Raises ``AnnotationsBusyError``, ``DefinitionError``, ``EnrichError``, ``JobError``, ``OSError``, ``ReadError``,
     ``SegmentError`` and ``sqlite3.Error``.
     """
@@ -113,7 +112,9 @@ def enrich(
         writer = stack.enter_context(closing(SegmentWriter(series, lambda: datetime.now(UTC))))
         index = stack.enter_context(AnnotationIndex(crawl))
         recover(folder, NQUADS)
-        enriching = _Enriching(setting, survey, index, writer, processes, jobs)
+        alone = [step for step, made in zip(steps, annotators, strict=True) if _is_done_beside(step, made)]
+        beside = stack.enter_context(AnnotatingBeside(setting, alone if processes > 1 else ()))
+        enriching = _Enriching(setting, survey, index, writer, beside, processes, jobs)
         told: list[str] = []
         for step in steps:
             index.catch_up()
@@ -141,11 +142,8 @@ def _annotators(
             yield error
 
 
-def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
-    """Return what annotators of a crawl are made for. Raises ``DefinitionError`` and ``EnrichError``."""
-    if not (crawl / DEFINITION).is_file():
-        raise EnrichError(f"{crawl}: holds no crawl and no import; name the folder of one")
-    return Setting(crawl, read_definition(crawl / DEFINITION), lexicons)
+def _is_done_beside(step: EnrichmentStep, annotator: object) -> bool:
+    return step.goes_by_objects_alone and not isinstance(annotator, MissingLibraryError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +152,10 @@ class _Enriching:
     survey: Survey
     index: AnnotationIndex
     writer: SegmentWriter
+    beside: AnnotatingBeside
     processes: int
     jobs: Callable[..., Job[Annotated]]
+    units: Iterator[int] = field(default_factory=lambda: count(1))
 
     def one_by_one(
         self, step: EnrichmentStep, annotator: Annotator | MediaAnnotator, seen: Callable[[str, int], object]
@@ -197,6 +197,8 @@ class _Enriching:
         for text in texts:
             self.writer.append((text,))
         self.writer.sync()
+        if next(self.units) % _UNITS_INDEXED == 0:
+            self.index.catch_up()  # While others annotate: between two steps they would wait for it.
 
     def _left(self, annotator: Annotator | MediaAnnotator, survey: Survey | MediaSurvey) -> Iterator[tuple[str, str]]:
         """Yield the captures of which something else is given than what was annotated, with their sites."""
@@ -225,25 +227,19 @@ class _Enriching:
         run = self._run(annotator.version, before)
         if self.index.has_run(step.name, annotator.version, run):
             return StepResult(step.name, 0, Annotated(), standing=self._standing(step))
-        done, captures, made_at = Annotated(), 0, _now()
-        with closing(sqlite3.connect("", isolation_level=None)) as base:
-            base.execute("CREATE TABLE made (capture TEXT, place INTEGER, said TEXT, PRIMARY KEY (capture, place))")
-            base.execute("BEGIN")
-            for place, each in enumerate(annotator.annotate(self.survey.newest, lambda: annotations.by(before))):
-                _check(each, step.name, annotator.version)
-                base.execute("INSERT INTO made VALUES (?, ?, ?)", (each.capture, place, json.dumps(_values(each))))
-                done.annotations += 1
-            rows = base.execute("SELECT capture, said FROM made ORDER BY capture, place")
-            for capture, group in groupby(rows, lambda row: row[0]):
-                every = tuple(_annotation(*json.loads(row[1])) for row in group)
-                unit = CaptureAnnotations(capture, step.name, annotator.version, "", made_at, run, every)
-                self.writer.append((bytes(unit),))
-                captures += 1
-                seen(step.name, 1)
+        captures, made_at = 0, _now()
+        self.beside.begin(step, self.survey.newest)
+        said = self.beside.said(step) or said_by(
+            annotator, lambda: iter(self.survey.newest()), lambda: annotations.by(before)
+        )
+        for capture, every in said.captures:
+            unit = CaptureAnnotations(capture, step.name, annotator.version, "", made_at, run, every)
+            self.writer.append((bytes(unit),))
+            captures += 1
+            seen(step.name, 1)
         self.writer.append((bytes(CaptureAnnotations("", step.name, annotator.version, "", made_at, run)),))
         self.writer.sync()
-        notes = tuple(annotator.told(done.languages)) if isinstance(annotator, Telling) else ()
-        return StepResult(step.name, captures, done, notes)
+        return StepResult(step.name, captures, Annotated(annotations=said.annotations), said.notes)
 
     def _told_before(self, step: EnrichmentStep, told: Sequence[str]) -> frozenset[str]:
         """Return the annotators whose annotations a step is told: all that go object by object, and those before it."""
@@ -327,30 +323,11 @@ class _Captures:
     def _sound(self, given: ObjectText | Medium) -> Iterable[Annotation]:
         text = given.text if isinstance(given, ObjectText) else ""
         for each in cast("Annotator", self.annotator).annotate(cast("ObjectText", given)):
-            _check(each, self.annotator.name, self.annotator.version)
+            check(each, self.annotator.name, self.annotator.version)
             is_of_it = (each.object, each.capture) == (given.object, given.capture)
             if not is_of_it or (each.start >= 0 and text[each.start : each.end] != each.quote):
                 raise ValueError(f"it annotates other words than there are: {each}")
             yield each
-
-
-def _annotation(*written: Any) -> Annotation:
-    """Return an annotation of which JSON has kept the fields."""
-    thing, capture, kind, *rest, values = written
-    made: list[Any] = [thing, capture, Kind(kind), *rest, tuple((name, value) for name, value in values)]
-    return Annotation(*made)
-
-
-def _check(annotation: Annotation, annotator: str, version: str) -> None:
-    """Raise ``ValueError`` for an annotation that says what it cannot know, or not how it knows it."""
-    if (annotation.annotator, annotation.version) != (annotator, version):
-        raise ValueError(f"it says that another one made this: {annotation}")
-    if not (annotation.object and annotation.capture and 0.0 <= annotation.confidence <= 1.0):
-        raise ValueError(f"it lacks an object, a capture or a confidence: {annotation}")
-    if annotation.kind in _WORDED and not annotation.quote:
-        raise ValueError(f"it has no words: {annotation}")
-    if annotation.start >= 0 and not annotation.quote:
-        raise ValueError(f"it has a place without words: {annotation}")
 
 
 def _now() -> str:

@@ -14,11 +14,11 @@ from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.page.date_parts import languages as languages_with_dates
 from aahcrawler.page.date_parts import plain_letters, vocabulary
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.capitals import WITHOUT_CAPITALS, headlines, names_by_capitals, runs_of_capitals
+from offline.enrichment.capitals import WITHOUT_CAPITALS, names_by_capitals, runs_in_headlines
 from offline.enrichment.document_frequencies import DocumentFrequencies
 from offline.enrichment.name_contexts import NAMED, folded_name
 from offline.enrichment.word_dictionaries import noun_dictionary
-from online_analysis.suggestions import SHORT, Term, TermCounts, distinctive_terms
+from online_analysis.suggestions import SHORT, Term, distinctive_terms, stems_in
 from online_analysis.terms import Language, Lexicon
 
 MAX_CHARACTERS: Final = 100_000
@@ -33,6 +33,7 @@ _TEXTS_BEFOREHAND: Final = 10
 """Texts that the background frequency of a word counts as (additive smoothing)."""
 _MIN_IDF: Final = math.log(2)
 """A word of every second text distinguishes none."""
+_MAX_KEPT: Final = 100_000
 _WORD: Final = re.compile(r"\w+")
 _AMOUNT: Final = re.compile(r"\d+[^\W\d_]{1,2}")
 _UNSPACED: Final = re.compile(r"\S+")
@@ -65,15 +66,18 @@ class Keywords:
             collection.add(given.text[:MAX_CHARACTERS], lexicon.language(given.language or None))
         with closing(sqlite3.connect("", isolation_level=None)) as base:
             known_names = _KnownNames(base, known())
+            idfs: dict[str | None, _Idf] = {}
             for given in objects():
-                text = given.text[:MAX_CHARACTERS]
+                text, language = given.text[:MAX_CHARACTERS], lexicon.language(given.language or None)
+                if language.code not in idfs:
+                    idfs[language.code] = collection.idf(language)
                 names = _Names(text, given.language, known_names.of(given))
-                yield from self._keywords(given, text, names, collection.idf(lexicon.language(given.language or None)))
+                yield from self._keywords(given, text, names, idfs[language.code])
 
     def _keywords(self, given: ObjectText, text: str, names: "_Names", idf: "_Idf") -> Iterator[Annotation]:
-        number = sum(1 for _ in _WORD.finditer(text))
+        number = len(_WORD.findall(text))
         wanted = min(MAX_KEYWORDS, -(-number // _WORDS_PER_KEYWORD))
-        words = distinctive_terms([names.rest], idf.language, _MAX_TRIED * wanted, idf)
+        words = distinctive_terms([names.rest], idf.language, _MAX_TRIED * wanted, idf.__getitem__)
         dates = _words_of_dates(given.language)
         words = [term for term in words if not (names.have_of(term) or _is_of_measures(term, dates))]
         found = [*names.terms(idf, 1 if number <= SHORT else 2), *words]
@@ -111,6 +115,8 @@ def _is_of_measures(term: Term, dates: Set[str]) -> bool:
 
 def _code(text: str) -> Iterator[tuple[int, int]]:
     """Yield the places of addresses, paths, names of files and the like, whose parts are no words of the text."""
+    if _OF_CODE.isdisjoint(text) and not _FILE.search(text):
+        return
     for found in _UNSPACED.finditer(text):
         if not _OF_CODE.isdisjoint(found[0]) or _FILE.search(found[0]):
             yield found.span()
@@ -164,8 +170,9 @@ class _Names:
         parts = self._parts_of([*self._first, *(text[start:end] for start, end in shown)])
         if language not in WITHOUT_CAPITALS:
             # A headline may have a name of several words, and none of its words in small letters then.
-            small = frozenset(filter(str.islower, _WORD.findall(text)))
-            parts |= {each for each in runs_of_capitals(text, headlines(text)) if each.casefold() not in small}
+            runs = runs_in_headlines(text)
+            small = frozenset(filter(str.islower, _WORD.findall(text))) if runs else frozenset[str]()
+            parts |= {each for each in runs if each.casefold() not in small}
         self._parts = frozenset(each for each in parts if dictionary is None or not dictionary.head(each))
         self.rest = _parted(text, [*shown, *((start, end) for start, end, _ in places), *_code(text)])
 
@@ -180,10 +187,10 @@ class _Names:
             times = written.total()
             label = max(written, key=lambda each: (len(_WORD.findall(each)), written[each], each))
             is_part = len(_WORD.findall(label)) == 1 and self._is_part(label)
-            stems = TermCounts([label], idf.language).words
+            stems = stems_in(label, idf.language)
             if times >= least and stems and not is_part and len(label) <= _MAX_LENGTH:
                 # Long names would be before all else if each of their words counted.
-                weights = sorted(map(idf, stems), reverse=True)[:2]
+                weights = sorted(map(idf.__getitem__, stems), reverse=True)[:2]
                 yield Term(label, times, (1 + math.log(times)) * math.fsum(weights))
 
     def have_of(self, term: Term) -> bool:
@@ -236,25 +243,29 @@ class _Collection:
     def add(self, text: str, language: Language) -> None:
         """Count a text."""
         self._texts[language.code] += 1
-        self._frequencies.add(f"{language.code} {stem}" for stem in TermCounts([text], language).words)
+        self._frequencies.add(f"{language.code} {stem}" for stem in stems_in(text, language))
 
     def idf(self, language: Language) -> "_Idf":
-        """Return the idf of the stems of a language."""
+        """Return the idf of the stems of a language in the texts that were counted."""
         return _Idf(language, self._frequencies, self._texts[language.code])
 
 
-class _Idf:
-    """The idf of a stem in the texts of a language, 0 of one that too many texts have."""
+class _Idf(dict[str, float]):
+    """The idf of a stem in the texts of a language, 0 of one that too many texts have; a bounded number is kept."""
 
     def __init__(self, language: Language, frequencies: DocumentFrequencies, texts: int) -> None:
+        super().__init__()
         self.language = language
         self._frequencies = frequencies
         self._texts = texts + _TEXTS_BEFOREHAND
 
-    def __call__(self, stem: str) -> float:
+    def __missing__(self, stem: str) -> float:
+        if len(self) >= _MAX_KEPT:
+            self.clear()
         beforehand = _TEXTS_BEFOREHAND * math.exp(-self.language.idf[stem])
         idf = math.log(self._texts / (self._frequencies[f"{self.language.code} {stem}"] + beforehand))
-        return idf if idf >= _MIN_IDF else 0.0
+        self[stem] = idf = idf if idf >= _MIN_IDF else 0.0
+        return idf
 
 
 def _first_place(text: str, term: Term) -> tuple[int, int] | None:

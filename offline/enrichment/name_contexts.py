@@ -389,9 +389,9 @@ def is_institution(word: str, language: str) -> bool:
     plain = word.casefold().rstrip(".")
     if plain in _INSTITUTIONS:
         return True
-    return language == "de" and any(
-        plain.endswith(each) and len(plain) >= len(each) + _MIN_COMPOUND for each in _COMPOUNDS
-    )
+    if language != "de" or not plain.endswith(_COMPOUNDS):
+        return False
+    return any(plain.endswith(each) and len(plain) >= len(each) + _MIN_COMPOUND for each in _COMPOUNDS)
 
 
 def is_titled(text: str, start: int) -> bool:

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Final
@@ -384,7 +385,7 @@ def _alike(entities: Mapping[str, Entity]) -> Iterator[list[str]]:
     of_people = {name.split()[-1] for name, entity in entities.items() if " " in name and entity.kind is Kind.PERSON}
     for name, entity in entities.items():
         by_spelling[with_umlauts_written_out(entity.label)].add(name)
-        if " " in name and _anyascii() and not name.isascii():
+        if " " in name and not name.isascii() and _anyascii():
             by_spelling[_romanised(name)].add(name)
         if dictionary is not None and entity.kind is not Kind.PERSON:
             by_spelling[with_umlauts_written_out(dictionary.uninflected(entity.label))].add(name)
@@ -415,6 +416,7 @@ def _romanised(name: str) -> str:
     return folded_name(anyascii(name))
 
 
+@cache
 def _anyascii() -> str:
     try:
         return version("anyascii") if find_spec("anyascii") else ""

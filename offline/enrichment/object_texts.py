@@ -1,15 +1,16 @@
 """The web objects of a crawl as annotators are given them, and which capture each of their versions is annotated at."""
 
-import json
+import marshal
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple, Self
 
@@ -38,12 +39,12 @@ _LANGUAGE: Final = re.compile(r"([A-Za-z]{2})(?:[-_].*)?")
 _DESCRIPTION: Final = v.predicate("description")
 _IN_LANGUAGE: Final = v.predicate("language")
 _THREAD: Final = f"{v.SIOC}Thread"
+_fields: Final = attrgetter(*(each.name for each in fields(ObjectText)))
 _TABLES: Final = """
 CREATE TABLE version (
   key BLOB PRIMARY KEY, object BLOB NOT NULL, site TEXT NOT NULL, first TEXT NOT NULL, capture TEXT NOT NULL,
   last TEXT NOT NULL, language TEXT
 ) WITHOUT ROWID;
-CREATE TABLE newest (place INTEGER PRIMARY KEY, text TEXT NOT NULL);
 """
 _SEE: Final = """
 INSERT INTO version VALUES (:key, :object, :site, :at, :capture, :at, NULL) ON CONFLICT DO UPDATE SET
@@ -102,11 +103,13 @@ def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWord
     >>> own.text, own.quoted
     ('Ann: >                            . Oh!', (0,))
     """
+    found, runs = [OwnWords(text) for text in texts], [_runs(text) for text in texts]
+    different = [set(each) for each in runs]
+    if len(set().union(*different)) == sum(map(len, different)):
+        return found  # No two of them have as many words in a row, as on most pages.
     order = sorted(range(len(texts)), key=lambda at: dates[at] or "") if all(dates) else range(len(texts))
     words = [list(_WORD.finditer(text)) for text in texts]
-    runs = [_runs(each) for each in words]
-    first, shared = dict[tuple[str, ...], int](), Counter(run for each in runs for run in set(each))
-    found = [OwnWords(text) for text in texts]
+    first, shared = dict[tuple[str, ...], int](), Counter(run for each in different for run in each)
     for at in order:
         said = bytearray(len(words[at]))
         for start, run in enumerate(runs[at]):
@@ -127,9 +130,9 @@ def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWord
     return found
 
 
-def _runs(words: Sequence[re.Match[str]]) -> list[tuple[str, ...]]:
-    plain = [each[0].casefold() for each in words]
-    return [tuple(plain[start : start + MIN_QUOTED]) for start in range(len(words) - MIN_QUOTED + 1)]
+def _runs(text: str) -> list[tuple[str, ...]]:
+    plain = [word.casefold() for word in _WORD.findall(text)]
+    return list(zip(*(plain[at:] for at in range(MIN_QUOTED)), strict=False))
 
 
 def _blanked(text: str, places: Iterable[tuple[int, int]]) -> str:
@@ -189,7 +192,7 @@ class Survey:
 
     def __init__(self, base: sqlite3.Connection, crawl: Path) -> None:
         self._base, self._crawl = base, crawl
-        self._is_read = False
+        self._newest: KeptTexts | None = None
 
     @classmethod
     def of(cls, crawl: Path) -> Self:
@@ -210,6 +213,8 @@ class Survey:
 
     def __exit__(self, *_: object) -> None:
         self._base.close()
+        if self._newest is not None:
+            self._newest.close()
 
     def captures(self) -> Iterator[Assigned]:
         """Yield each capture at which versions are annotated, site by site."""
@@ -227,27 +232,25 @@ class Survey:
         """Return whether versions are annotated at a capture."""
         return self._base.execute("SELECT 1 FROM version WHERE capture = ? LIMIT 1", (capture,)).fetchone() is not None
 
-    def newest(self) -> Iterator[ObjectText]:
-        """Yield each object once, in its newest version, site by site. Raises ``ReadError``."""
-        if not self._is_read:
-            self._read_newest()
-            self._is_read = True
-        for (text,) in self._base.execute("SELECT text FROM newest ORDER BY place"):
-            kept = ObjectText(*json.loads(text))
-            yield replace(kept, quoted=tuple(kept.quoted))
+    def newest(self) -> "KeptTexts":
+        """Return each object once, in its newest version, site by site. Raises ``ReadError``."""
+        if self._newest is None:
+            newest = KeptTexts()
+            newest.keep(map(packed, self._read_newest()))
+            self._newest = newest
+        return self._newest
 
-    def _read_newest(self) -> None:
+    def _read_newest(self) -> Iterator[ObjectText]:
         rows = self._base.execute(
             "SELECT capture, key, language FROM version kept WHERE NOT EXISTS (SELECT 1 FROM version later "
             "WHERE later.object = kept.object AND (later.last, later.key) > (kept.last, kept.key)) "
             "ORDER BY site, capture, key"
         )
-        with transaction(self._base), closing(Sources(self._crawl)) as sources:
+        with closing(Sources(self._crawl)) as sources:
             for capture, group in groupby(rows, lambda row: row[0]):
                 languages = {row[1]: row[2] for row in group}
                 for each in sources.versions(capture, languages):
-                    told = with_language(each, languages[version_key(each)])
-                    self._base.execute("INSERT INTO newest (text) VALUES (?)", (json.dumps(astuple(told)),))
+                    yield with_language(each, languages[version_key(each)])
 
     def digest(self) -> bytes:
         """Return what tells the newest versions of all objects from others."""
@@ -255,6 +258,37 @@ class Survey:
         for key, last in self._base.execute("SELECT key, last FROM version"):
             total += int.from_bytes(blake2b(key + last.encode(), digest_size=16).digest())
         return (total % (1 << 128)).to_bytes(16)
+
+
+class KeptTexts:
+    """Objects in a temporary file, which steps of all objects read many times."""
+
+    def __init__(self) -> None:
+        self._base = sqlite3.connect("", isolation_level=None)
+        self._base.execute("CREATE TABLE object (place INTEGER PRIMARY KEY, packed BLOB NOT NULL)")
+
+    def keep(self, some: Iterable[bytes]) -> None:
+        """Add objects, each as ``packed`` returns it."""
+        with transaction(self._base):
+            self._base.executemany("INSERT INTO object (packed) VALUES (?)", ((each,) for each in some))
+
+    def packed(self) -> Iterator[bytes]:
+        """Yield the objects in their order, for another process that keeps them."""
+        for (each,) in self._base.execute("SELECT packed FROM object ORDER BY place"):
+            yield each
+
+    def __iter__(self) -> Iterator[ObjectText]:
+        for each in self.packed():
+            yield ObjectText(*marshal.loads(each))  # noqa: S302 - a process of this run wrote it
+
+    def close(self) -> None:
+        """Remove the file."""
+        self._base.close()
+
+
+def packed(given: ObjectText) -> bytes:
+    """Return the fields of an object in the form that Python reads fastest."""
+    return marshal.dumps(_fields(given))
 
 
 class Sources:

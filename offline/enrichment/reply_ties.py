@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import site_of
@@ -26,6 +26,8 @@ _ANSWERS: Final = frozenset({"reply", "answer", "comment"})
 """Types of objects that open no thread."""
 _CALL: Final = re.compile(r"(?<![\w@./:])@(?=\w)")
 _PART: Final = re.compile(r"[\w.\-]+")
+_BARE_PART: Final = re.compile(r"[\w.\-]*\w")
+"""The same without what ends a sentence or a line."""
 _MIN_GIVEN: Final = 3
 """Letters of a given name by which somebody with a surname may be called."""
 _FUNCTION_WORDS: Final = ("en", "de", "fr", "es", "it", "nl", "pt")
@@ -154,21 +156,34 @@ def _name_at(text: str, start: int, names: Mapping[str, str]) -> tuple[str, int]
     return "", start
 
 
-def _called(names: Set[str]) -> dict[str, str]:
-    """Return the names of those who speak together by what they are called, in small letters.
+@dataclass(frozen=True, slots=True)
+class _Called:
+    """Those who speak together, by what they are called in small letters, and the words that this begins with."""
 
-    Somebody with a surname is called by what comes before it where nobody else has the same and it is no function word.
-    """
-    called = {name.casefold(): name for name in sorted(names, reverse=True)}
-    given: defaultdict[str, set[str]] = defaultdict(set)
-    for name in names:
-        first, _, rest = name.partition(" ")
-        if rest and len(first) >= _MIN_GIVEN:
-            given[first.casefold()].add(name)
-    for first, whole in given.items():
-        if len(whole) == 1 and first not in _no_given_names():
-            called.setdefault(first, min(whole))
-    return called
+    names: Mapping[str, str]
+    first_words: frozenset[str]
+
+    @classmethod
+    def of(cls, names: Set[str]) -> Self:
+        """Return what some people are called.
+
+        Somebody with a surname is called by what comes before it where nobody else has the same and it is no function
+        word.
+        """
+        called = {name.casefold(): name for name in sorted(names, reverse=True)}
+        given: defaultdict[str, set[str]] = defaultdict(set)
+        for name in names:
+            first, _, rest = name.partition(" ")
+            if rest and len(first) >= _MIN_GIVEN:
+                given[first.casefold()].add(name)
+        for first, whole in given.items():
+            if len(whole) == 1 and first not in _no_given_names():
+                called.setdefault(first, min(whole))
+        return cls(called, frozenset(found[0] for found in map(_BARE_PART.match, called) if found))
+
+    def may_be_in(self, text: str) -> bool:
+        """Return whether a text has a word that one of the names begins with: most texts name nobody."""
+        return not self.first_words.isdisjoint(_BARE_PART.findall(text.casefold()))
 
 
 @cache
@@ -194,7 +209,7 @@ class Threads:
         self._openers: dict[str, str] = {}
         for iris in parts.values():
             self._openers |= self._openers_of(iris)
-        self._names = {thread: _called({self.spoken[iri].name for iri in iris}) for thread, iris in parts.items()}
+        self._names = {thread: _Called.of({self.spoken[iri].name for iri in iris}) for thread, iris in parts.items()}
 
     @property
     def together(self) -> int:
@@ -226,29 +241,29 @@ class Threads:
         for iri in sorted(self._answered.get(given.object, ())):
             if self.spoken[iri].site == own.site:
                 yield Tie(self.spoken[iri].name, TieKind.REPLY, iri)
-        names = self._names.get((own.site, own.part_of), {})
-        yield from self._calls(given, names)
+        called = self._names.get((own.site, own.part_of))
+        text = given.text[:MAX_CHARACTERS]
+        names = called.names if called is not None and called.may_be_in(text) else {}
+        yield from self._calls(text, names) if names else ()
         for iri in given.quoted:
             if iri in self.spoken and self.spoken[iri].site == own.site:
                 yield Tie(self.spoken[iri].name, TieKind.QUOTE, iri)
-        yield from self._named(given, names)
+        yield from self._named(text, names) if names else ()
         whole = self.spoken.get(own.part_of)
         if whole is not None and whole.site == own.site and given.object not in self._answered:
             yield Tie(whole.name, TieKind.NESTED, own.part_of)
 
     @staticmethod
-    def _calls(given: ObjectText, names: Mapping[str, str]) -> Iterator[Tie]:
+    def _calls(text: str, names: Mapping[str, str]) -> Iterator[Tie]:
         """Yield who of a thread is called, by the longest of the names that stand behind an at sign."""
-        text = given.text[:MAX_CHARACTERS]
         for found in _CALL.finditer(text):
             name, end = _name_at(text, found.end(), names)
             if name:
                 yield Tie(name, TieKind.CALL, "", found.start(), end)
 
     @staticmethod
-    def _named(given: ObjectText, names: Mapping[str, str]) -> Iterator[Tie]:
+    def _named(text: str, names: Mapping[str, str]) -> Iterator[Tie]:
         """Yield who of a thread is addressed where a line begins, and of whom is said that they said something."""
-        text = given.text[:MAX_CHARACTERS]
         for found in _GREETING.finditer(text):
             name, end = _name_at(text, found.end(), names)
             if name and _ADDRESSED.match(text, end):

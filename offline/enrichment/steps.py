@@ -14,6 +14,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Final, Protocol, cast, runtime_checkable
 
+from aahcrawler.definitions import read_definition
+from aahcrawler.layout import DEFINITION
 from offline.enrichment.annotator import Annotator, CollectionAnnotator, MediaAnnotator
 from online_analysis.icd import Icd
 
@@ -48,6 +50,8 @@ ASKED_FOR: Final = {
 """The steps that are done only where they are named, with what they say: they take much, and few need that."""
 
 
+_BY_OBJECTS_ALONE: Final = frozenset({"topics", "near-duplicates", "conversations"})
+"""The steps that ship and rest on nothing that other steps say of a collection."""
 _EXTRAS: Final = {"related-texts": "vectors"}
 """The extras that steps need, of those that need another one than ``enrich``."""
 
@@ -67,6 +71,13 @@ class Setting:
     crawl: Path
     icd: Icd
     lexicons: Path | None = None
+
+
+def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
+    """Return what annotators of a crawl are made for. Raises ``DefinitionError`` and ``EnrichError``."""
+    if not (crawl / DEFINITION).is_file():
+        raise EnrichError(f"{crawl}: holds no crawl and no import; name the folder of one")
+    return Setting(crawl, read_definition(crawl / DEFINITION), lexicons)
 
 
 @runtime_checkable
@@ -90,6 +101,11 @@ class EnrichmentStep:
     def is_of_collection(self) -> bool:
         """Whether it goes by all objects together."""
         return self.group == COLLECTION_ANNOTATORS
+
+    @property
+    def goes_by_objects_alone(self) -> bool:
+        """Whether it goes by all objects together, and by nothing that other steps say of them."""
+        return self.is_of_collection and not self.source and self.name in _BY_OBJECTS_ALONE
 
     @property
     def is_of_media(self) -> bool:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, diags
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from offline.enrichment.topic_texts import FittedTopics
 
@@ -111,6 +112,12 @@ def _as_shares(weights: Numbers) -> Numbers:
     return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), _TINY), np.float64)
 
 
+@cache
+def _threads() -> ThreadpoolController:
+    """Return what limits the threads of the libraries that are loaded by now; to look for them takes long."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Let a model stop after its rounds, and compute in one thread.
@@ -118,6 +125,6 @@ def _quietly() -> Iterator[None]:
     More rounds hardly change which terms name a topic. More threads wait for one another on a busy machine, and add
     numbers in another order.
     """
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), _threads().limit(limits=1):
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

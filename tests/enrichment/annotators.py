@@ -2,9 +2,10 @@
 
 import os
 import signal
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
@@ -95,6 +96,69 @@ class Copies:
         for each in objects():
             says = each.object, each.capture, Kind.CLUSTER, each.text[:80], self.name, self.version, 0.9
             yield Annotation(*says, iri="urn:aahcrawler:cluster:1", quote=" ".join(each.text.split())[:80])
+
+
+@dataclass(frozen=True)
+class InProcess:
+    """Says of all objects in which process it annotates them, under the name of a step that goes by objects alone."""
+
+    name: str = "conversations"
+    version: str = "1"
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], _: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        for each in objects():
+            says = each.object, each.capture, Kind.CONVERSATION, str(os.getpid()), self.name, self.version, 1.0
+            yield Annotation(*says, quote=each.text)
+
+    def told(self, _: Mapping[str, int]) -> Iterator[str]:
+        yield f"said by {os.getpid()}"
+
+
+class Dying(InProcess):
+    """Dies of a signal."""
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield from super().annotate(objects, known)
+
+
+class Failing(InProcess):
+    """Finds that the disk is full."""
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        yield from super().annotate(objects, known)
+        raise OSError("no space left")
+
+
+class Unsound(InProcess):
+    """Says nothing of which object its words are."""
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        for each in super().annotate(objects, known):
+            yield replace(each, object="")
+
+
+class Endless(InProcess):
+    """Never comes to an end."""
+
+    def annotate(
+        self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
+    ) -> Iterator[Annotation]:
+        while True:
+            time.sleep(60)
+            yield from super().annotate(objects, known)
+
+
+def beside(made: type[InProcess]) -> EnrichmentStep:
+    return step("conversations", made.__name__, of_collection=True)
 
 
 def copies() -> Copies:

@@ -1,6 +1,7 @@
 """What a reader takes along of a capture: its text as a file, a mail with a citation, and where else it is archived."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 from urllib.parse import quote
 
@@ -16,8 +17,12 @@ from aahcrawler.service.web.problems import ProblemError
 
 MAX_TEXT: Final = 2_000_000
 """Characters of a text that is taken along."""
-MAX_PASSAGE: Final = 600
-"""Characters of a passage in a mail: programs for mail take addresses of some 2,000."""
+MAX_PASSAGE: Final = 800
+"""Characters of a passage, and of a citation, as the address of a mail has them: a letter of other scripts is nine.
+
+Programs for mail take addresses of some 2,000.
+"""
+_MAX_SUBJECT: Final = 200
 MAX_NAMED: Final = 8
 """Names of a kind that are shown beside a capture."""
 _KINDS: Final = (Kind.TOPIC, Kind.PERSON, Kind.ORGANISATION, Kind.PLACE)
@@ -105,7 +110,23 @@ def mail_address(page: PageShown, crawl: str, passage: str, link: str) -> str:
     Nothing is sent: whom it goes to, and whether, is left to the reader.
     """
     words = " ".join(passage.split())
-    quoted = words if len(words) <= MAX_PASSAGE else f"{words[:MAX_PASSAGE].rpartition(' ')[0]} …"
-    body = "\r\n\r\n".join(filter(None, (f"“{quoted}”" if quoted else "", citation(page, crawl)[:MAX_PASSAGE], link)))
-    subject = " ".join((page.title or page.url).split())[:120]
-    return f"mailto:?subject={quote(subject, safe='')}&body={quote(body, safe='')}"
+    cut = _cut(words, MAX_PASSAGE)
+    quoted = f"“{cut}{'' if cut == words else ' …'}”" if words else ""
+    body = "\r\n\r\n".join(filter(None, (quoted, _cut(citation(page, crawl), MAX_PASSAGE), link)))
+    subject = _cut(" ".join((page.title or page.url).split()), _MAX_SUBJECT)
+    return f"mailto:?subject={_quoted(subject)}&body={_quoted(body)}"
+
+
+def _cut(words: str, most: int) -> str:
+    """Return the beginning of a text that takes so many characters in an address at most, cut between words if it can.
+
+    >>> _cut("the dike broke", 12), _cut("堤防が決壊した", 18)
+    ('the dike', '堤防')
+    """
+    sizes = accumulate(len(_quoted(sign)) for sign in words[: most + 1])
+    end = sum(size <= most for size in sizes)
+    return words if end == len(words) else words[: max(words.rfind(" ", 0, end + 1), 0) or end]
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="", errors="replace")

@@ -72,6 +72,16 @@ def test_few_are_shown_those_that_changed_first() -> None:
     assert len(most_changed(steady)) == 12
 
 
+def test_ties_of_whatever_text_and_number_are_told_the_same_in_whichever_order_they_come() -> None:
+    labels = ("<script>", "=1+1", "\u202eevil", "", "a" * 10_000, *(f"n{n}" for n in range(5_000)))
+    rows = [row for number, label in enumerate(labels) for row in together(label, *range(number % 7, 40, 7))]
+    months = MONTHS | {"o3": "", "o4": "no date", "o5": "9999-99"}
+    ties = ties_over_time(rows, months)
+    assert ties == ties_over_time(rows[::-1], months)
+    assert {each.label for each in ties} >= {"<script>", "=1+1", "\u202eevil", "", "a" * 10_000}
+    assert len(most_changed(ties)) == 12
+
+
 def replace_tie(tie: TieOverTime, number: int, trend: Trend) -> TieOverTime:
     return tie.model_copy(update={"label": f"{trend}{number}", "trend": trend})
 
