@@ -110,6 +110,26 @@ def test_the_page_shows_results_that_lead_to_their_captures(cockpit: tuple[Cockp
     assert 'aria-current="true">Words marked</a>' in capture
 
 
+def test_the_archived_page_of_a_result_is_shown_beside_the_results(cockpit: tuple[Cockpit, str]) -> None:
+    shown = page(cockpit, q="mayor", kind="object")
+    leads = unescape(re.findall(r'<a href="([^"]+)">Page beside', shown)[1])
+    assert "beside=2#beside" in leads
+
+    def beside() -> str:
+        return cockpit[0].ask("GET", leads.partition("#")[0], Cookie=cockpit[1]).body.decode()
+
+    until(lambda: "cannot be shown beside" not in beside())
+    shown = beside()
+    assert shown.count("Page beside") == len(re.findall("<li><article>", shown)) - 1
+    assert '<iframe class="replay"' in shown
+    capture = unescape(re.findall(r'<a class="button small" href="([^"]+)">All about it', shown)[0])
+    assert f"{capture.partition('?')[0]}/text.txt" in unescape(shown)
+    assert "mailto:?subject=" in shown
+    closed = unescape(re.findall(r'<a class="button small" href="([^"]+)">Close', shown)[0])
+    assert "beside=" not in closed
+    assert "kind=object" in closed
+
+
 def test_nobody_is_said_to_have_written_a_word_while_not_all_is_indexed(
     cockpit: tuple[Cockpit, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,11 +19,11 @@ from aahcrawler.replay.addresses import Address, Modifier
 from aahcrawler.replay.capture_lookup import moment_of
 from aahcrawler.replay.page_marks import FIRST_WORD
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, WantedVisits
+from aahcrawler.search import Question
 from aahcrawler.segments import DamageError
 from aahcrawler.service.api.page_routes import Span
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.cockpit.alike_pages import GROUPS, marking
-from aahcrawler.service.cockpit.search_page import passages
 from aahcrawler.service.cockpit.site import Reading, Site, address
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.cockpit.spoken_sections import LABELS, Leads, chosen_in, shown_markup
@@ -60,7 +60,7 @@ from aahcrawler.service.views.picture_gallery import (
     table_of_pictures,
 )
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.search_answers import SearchResults
+from aahcrawler.service.views.search_answers import SearchResults, answer, question_of
 from aahcrawler.service.views.spoken_of import Enriched, TimeSpan, enriched_of, is_enriched
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.urls import canonicalize
@@ -84,6 +84,8 @@ _OF_WORDS = {"words": ("Words marked", Modifier.WORDS)}
 """The same for somebody who comes from a search."""
 _OF_SCRIPTS = {"sent": ("As it was sent", Modifier.SENT)}
 """The same for pages that are shown as a browser left them."""
+_MAX_PASSAGES: Final = 20
+"""Passages of a capture that have what was searched for, the best first."""
 NO_TEXT: Final = Kind("no-text", HTTPStatus.CONFLICT, "The text of the capture cannot be read")
 BUSY: Final = Kind("pictures-busy", HTTPStatus.SERVICE_UNAVAILABLE, "Too many pictures at once")
 _PICTURES = {"screenshot": Picture.SCREENSHOT, "thumbnail": Picture.THUMBNAIL}
@@ -149,7 +151,7 @@ def routes(site: Site) -> APIRouter:
         views = {**(_OF_WORDS if words else {}), **_VIEWS, **(_OF_SCRIPTS if has_document else {})}
         chosen = view if view in views else "words" if words else "both"
         framed = replay_path(crawl, shown.page, views[chosen][1], words)
-        marked = passages(site, crawl, shown.page.record, words)
+        marked = _passages(site, crawl, shown.page.record, words)
         values = {"shown": shown, "versions": versions, "views": views, "view": chosen, "framed": framed}
         values |= {"words": words, "passages": marked, "decision": _decision(found, shown.page.url)}
         settings = AnnotationSettings.of(found.folder)
@@ -203,6 +205,18 @@ def routes(site: Site) -> APIRouter:
         return site.crawl_page(session, found, "pages", "compare.html", shown=difference)
 
     return router
+
+
+def _passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:
+    """Return the search results within one capture, with words marked; None if the query is empty or invalid."""
+    if not words:
+        return None
+    beside = Question(limit=_MAX_PASSAGES, scope="all", is_folded=False, counts_facets=False)
+    asked = question_of(words, {"record": [record]}, {}, beside)
+    try:
+        return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
+    except ProblemError:
+        return None
 
 
 def _passage(marked: SearchResults | None, shown: CaptureView) -> str:

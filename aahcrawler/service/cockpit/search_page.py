@@ -10,19 +10,25 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from aahcrawler.layout import ANNOTATIONS
+from aahcrawler.replay.addresses import Modifier
 from aahcrawler.search import Question
 from aahcrawler.search.query_language import MAX_QUERY_LENGTH
 from aahcrawler.service.catalog.crawl_catalog import Crawl
+from aahcrawler.service.cockpit.captured_pages import replay_path
 from aahcrawler.service.cockpit.definition_pages import ADD, DefinitionHandlers
 from aahcrawler.service.cockpit.sign_in import Said, Session
 from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, address, then
 from aahcrawler.service.steering.unfound_searches import MIN_ASKERS
+from aahcrawler.service.views.capture_view import capture_row
+from aahcrawler.service.views.cited_capture import mail_address
 from aahcrawler.service.views.object_list import UrlCaptures, url_captures
+from aahcrawler.service.views.page_list import page_shown
 from aahcrawler.service.views.search_answers import (
     FACETS,
     HAS_PARQUET,
     NOT_ARCHIVED,
     Format,
+    Result,
     SearchResults,
     Span,
     answer,
@@ -165,6 +171,7 @@ def routes(site: Site) -> APIRouter:
         session: Reading,
         asked: Annotated[Asked, Depends(asked_for)],
         offset: Annotated[int, Query(ge=0, le=1_000)] = 0,
+        beside: Annotated[int, Query(ge=0, le=ROWS)] = 0,
     ) -> Response:
         found, mistake, archived = None, "", list[tuple[str, UrlCaptures]]()
         try:
@@ -178,7 +185,7 @@ def routes(site: Site) -> APIRouter:
             archived = archived or _archived(site, url)
         if found is not None and not offset:
             _note_unfound(site, session, asked, found, is_archived=bool(archived))
-        values = {
+        values: dict[str, object] = {
             "found": found,
             "mistake": mistake,
             "asked": asked,
@@ -194,7 +201,13 @@ def routes(site: Site) -> APIRouter:
             "before": asked.leads_to(offset=max(0, offset - ROWS)) if offset else "",
             "after": asked.leads_to(offset=offset + ROWS) if found is not None and found.more else "",
             "first": offset + 1,
+            "offset": offset or "",
+            "beside": beside,
+            "page": None,
+            "unshown": "",
         }
+        if found is not None and 0 < beside <= len(found.results):
+            values |= _shown_beside(site, found.results[beside - 1], asked.q)
         return site.page(session, "search.html", **values)
 
     @router.get("/results.{how}")
@@ -205,6 +218,25 @@ def routes(site: Site) -> APIRouter:
 
     _add_unfound(router, site)
     return router
+
+
+def _shown_beside(site: Site, result: Result, words: str) -> Mapping[str, object]:
+    """Return what a template needs to show the archived page of a result, with words marked, beside the results.
+
+    If that cannot be shown yet, it is the reason alone.
+    """
+    try:
+        with site.instruments.indexes.asked(site.crawl(result.crawl)) as index:
+            page = page_shown(capture_row(index, result.record))
+    except ProblemError as error:
+        return {"unshown": error.detail}
+    capture = address("crawls", result.crawl, "captures", result.record.removeprefix("urn:uuid:"))
+    passage = "".join(piece.text for piece in result.snippet)
+    return {
+        "page": page,
+        "framed": replay_path(result.crawl, page, Modifier.WORDS if words else Modifier.PAGE, words),
+        "mail": mail_address(page, result.crawl, passage, f"{site.names.cockpit}{capture}"),
+    }
 
 
 def _add_unfound(router: APIRouter, site: Site) -> None:
@@ -242,18 +274,6 @@ def _note_unfound(site: Site, session: Session, asked: Asked, found: SearchResul
         unfound.note(urls[0], session.key, is_url=True)
     elif len(urls) != 1 and not found.total:
         unfound.note(asked.q, session.key, is_url=False)
-
-
-def passages(site: Site, crawl: str, record: str, words: str) -> SearchResults | None:
-    """Return the search results within one capture, with words marked; None if the query is empty or invalid."""
-    if not words:
-        return None
-    beside = Question(limit=_MAX_VALUES, scope="all", is_folded=False, counts_facets=False)
-    asked = question_of(words, {"record": [record]}, {}, beside)
-    try:
-        return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
-    except ProblemError:
-        return None
 
 
 def _urls(query: str) -> Sequence[str]:
