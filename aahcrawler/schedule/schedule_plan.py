@@ -19,6 +19,7 @@ from statistics import fmean, median
 from types import MappingProxyType
 from typing import Final, TextIO
 
+from aahcrawler.crawls import running_process
 from aahcrawler.revisits.change_log import TimedVisit, timed_visits
 from aahcrawler.revisits.crawl_time import KnownCrawl
 from aahcrawler.revisits.rate_priors import Ground
@@ -37,6 +38,8 @@ from online_analysis.icd import IcdError
 PROCESS: Final = 2.0
 """Seconds that a crawl's process takes to start and to end, as long as the schedule has made no visit."""
 _LAST: Final = 5
+_BEGINS: Final = timedelta(minutes=2)
+"""How long a crawl may take to open its folder, from which it is seen that it runs."""
 _GONE: Final = frozenset({404, 410})
 _DAY: Final = 86_400.0
 RhythmOf = Callable[[str, Entry], Rhythm]
@@ -294,6 +297,8 @@ def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
 
 UNKNOWN: Final = "unknown"
 """The state of a crawl while the schedule's file, or another file that it needs, cannot be used."""
+INTERRUPTED: Final = "interrupted"
+"""The state of a crawl whose visit has not ended, and whose process does not run: it was killed, or is tried again."""
 FAULTY: Final = "has mistakes"
 """The state of a crawl with mistakes in its entry or definition."""
 
@@ -333,6 +338,7 @@ class Upcoming:
             return f"no visit begins: {self.fault}"
         reasons = {
             "under way": f"a visit has not ended yet{f': {self.left}' if self.left else ''}",
+            INTERRUPTED: "a visit has not ended, and its crawl does not run; `aah schedule run` goes on with it",
             "wanted now": "somebody asked for it",
             "paused": "it is paused",
             "elsewhere": "other units visit it",
@@ -389,6 +395,8 @@ def upcoming(
         due = rhythm_of(name, entry).due(past, now)
         visit = under_way.get(name) or next(iter(log.visits(name, 1)), None)
         state = _state(name, due, now, under_way, wanted, paused)
+        if visit is not None and state == "under way" and not _runs(visit, now):
+            state = INTERRUPTED
         fault = faults.get(name, "")
         if fault and state != "under way":
             state = FAULTY
@@ -406,7 +414,14 @@ def upcoming(
     found += [
         Upcoming(name, "-", FAULTY, None, 0, fault=faults[name]) for name in faults if name not in schedule.crawls
     ]
-    return sorted(found, key=lambda each: (each.state != "under way", each.due_at or NEVER, each.name))
+    return sorted(
+        found, key=lambda each: (each.state not in ("under way", INTERRUPTED), each.due_at or NEVER, each.name)
+    )
+
+
+def _runs(visit: Visit, now: datetime) -> bool:
+    """Return whether a visit's crawl runs, or has had little time to begin: its folder does not tell before."""
+    return now - visit.begun_at < _BEGINS or running_process(visit.folder) is not None
 
 
 def _left(visit: Visit) -> str:

@@ -230,9 +230,11 @@ def test_what_was_done_and_what_comes_is_listed(log: VisitLog) -> None:
     log.added_at(schedule.crawls, START)
     visited(log, "a", START, 5, 1)
     log.begin("b", Due(START), START, Path(), "")
+    assert upcoming(schedule, log, START + HOUR / 60)[0].state == "under way"
     rows = upcoming(schedule, log, START + HOUR / 2)
+    assert rows[0].why.endswith("its crawl does not run; `aah schedule run` goes on with it")
     assert [(each.name, each.state, each.due_at) for each in rows] == [
-        ("b", "under way", START + 4 * HOUR),
+        ("b", "interrupted", START + 4 * HOUR),
         ("a", "waits", START + HOUR),
     ]
     printed = StringIO()

@@ -132,10 +132,10 @@ class VisitShown(Shown):
 class EntryShown(Shown):
     """A scheduled crawl: when its next visit is due and ``why``, and its newest visit.
 
-    ``state`` is `under way`, `wanted now`, `paused`, `due`, `waits`, `elsewhere` (other units visit it) or `has
-    mistakes`; ``fault`` is the mistake because of which no visit begins. ``due_at`` is None where it is not due here,
-    or nobody knows. One visit stands for all ``moments`` that have passed. ``seconds`` is how long a visit takes, None
-    where nobody knows.
+    ``state`` is `under way`, `interrupted` (a visit has not ended, and its crawl does not run), `wanted now`, `paused`,
+    `due`, `waits`, `elsewhere` (other units visit it) or `has mistakes`; ``fault`` is the mistake because of which no
+    visit begins. ``due_at`` is None where it is not due here, or nobody knows. One visit stands for all ``moments``
+    that have passed. ``seconds`` is how long a visit takes, None where nobody knows.
     """
 
     name: str
