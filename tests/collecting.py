@@ -1,8 +1,7 @@
 """What makes the collection of all tests fast, and keeps all processes busy that run them (``--processes``).
 
 A module without an example is not searched for one. While modules are imported and tests made of them nothing looks for
-garbage, and what is there at the end stays, garbage as well: no later search goes through it, whatever a test has the
-collector do.
+garbage, and what is there at the end stays, garbage as well: no later search goes through it.
 
 Each process takes one file of tests after the other, so that what the tests of a file share is made once, and first of
 all those of one folder, so that few processes make what a folder shares. What takes long comes first: at the end there
@@ -39,12 +38,6 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-def pytest_runtest_logfinish() -> None:
-    """Spare what is there again after a test in which a crawl ended, which gives all that was spared back."""
-    if not gc.get_freeze_count():
-        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
