@@ -137,9 +137,9 @@ def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[s
         notes.append(f"{found} of {number} {noun} outlined{missing}.")
     if told.words is not None:
         words, places = told.words
-        first = f' <a href="#{FIRST_WORD}">The first of them</a>' if places else ""
-        noun = "place is" if places == 1 else "places are"
-        notes.append(f"{places} {noun} marked that have what was looked for: {markup_of(words, 300)}.{first}")
+        first = f' <a href="#{FIRST_WORD}">{"Go there" if places == 1 else "The first of them"}</a>' if places else ""
+        noun = "place has" if places == 1 else "places have"
+        notes.append(f"{places} {noun} what was looked for, marked: {markup_of(words, 300)}.{first}")
     if told.scored:
         notes.append(LEGEND)
     return notes

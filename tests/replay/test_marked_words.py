@@ -74,7 +74,7 @@ def test_a_capture_is_shown_with_its_words_marked(tmp_path: Path) -> None:
     page = shown("warden flood")
     assert re.findall(r"<mark[^>]*>(\w+)</mark>", page) == ["wardens", "flooded"]
     assert f'id="{FIRST_WORD}"' in page
-    assert "2 places are marked" in page
+    assert "2 places have what was looked for" in page
     assert "mp_/http" in page
     assert "wo_/http" not in page
     assert re.findall(r"<mark[^>]*>(\w+)</mark>", shown("wardnes")) == ["wardens"]
