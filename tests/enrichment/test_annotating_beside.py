@@ -104,7 +104,7 @@ def test_what_is_done_beside_is_written_the_same_whether_or_not_it_is_killed(tmp
     assert len(graphs) > before + 60
     for _ in range(3):
         with forked(KILLED, killed, rng.randint(1, (len(graphs) - before) // 2), COLLECTION) as process:
-            _, told = process.communicate(120)
+            _, told = process.communicate(600)
             assert process.returncode == -9, told
     run(killed, *chosen_steps(COLLECTION.split(",")))
     assert counting_graphs(killed) == graphs
