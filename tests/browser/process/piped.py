@@ -19,15 +19,15 @@ PAGE = b"<!doctype html><title>A page</title><p>Here."
 ATTEMPTS = """
 (async () => {
   const tried = {};
-  const attempt = async (name, doing) => {
-    const late = new Promise((_, fail) => setTimeout(() => fail('late'), 2000));
+  const attempt = async (name, doing, seconds = 2) => {
+    const late = new Promise((_, fail) => setTimeout(() => fail('late'), seconds * 1000));
     try { await Promise.race([doing(), late]); tried[name] = 'done' } catch (error) { tried[name] = String(error) }
   };
   const link = Object.assign(document.createElement('link'), {rel: 'dns-prefetch', href: 'http://prefetch.example.org/'});
   document.head.append(link);
   await Promise.all([
-    attempt('fetch', () => fetch('http://%(host)s:%(tcp)d/fetched', {mode: 'no-cors'})),
-    attempt('name', () => fetch('http://name.example.org/named', {mode: 'no-cors'})),
+    attempt('fetch', () => fetch('http://%(host)s:%(tcp)d/fetched', {mode: 'no-cors'}), 300),
+    attempt('name', () => fetch('http://name.example.org/named', {mode: 'no-cors'}), 300),
     attempt('websocket', () => new Promise((done, fail) => {
       const socket = new WebSocket('ws://%(host)s:%(tcp)d/socket');
       socket.onopen = done; socket.onerror = () => fail('refused');
