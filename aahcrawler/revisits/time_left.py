@@ -73,10 +73,17 @@ class TimeLeft(BaseModel):
         return "for the pages that wait by now" if self.known is None else "as former crawls tell"
 
     def after(self, seconds: float) -> "TimeLeft":
-        """Return what is left so many seconds later, if nothing else has become known."""
+        """Return what is left so many seconds later, if nothing else has become known.
+
+        An estimate that has run out was wrong, and is dropped; a limit stays.
+
+        >>> str(TimeLeft(waiting=100, limit=500).after(99)), str(TimeLeft(waiting=100, limit=500).after(100))
+        ('about 0:00:01 for the pages that wait by now; 0:06:41 at most', '0:06:40 at most')
+        """
         passed = max(0.0, seconds)
-        told = {name: each if each is None else max(0.0, each - passed) for name, each in self}
-        return TimeLeft.model_validate(told)
+        estimates = {"waiting": self.waiting, "known": self.known}
+        left = {name: each - passed for name, each in estimates.items() if each is not None and each > passed}
+        return TimeLeft(**left, limit=None if self.limit is None else max(0.0, self.limit - passed))
 
     def __str__(self) -> str:
         """Return the time in words, ``-`` if it is unknown."""

@@ -318,12 +318,13 @@ def _state(crawl: Crawl, summary: Summary | None, *, is_running: bool, is_paused
 
 def _time_left(summary: Summary | None, tallies: Mapping[str, float]) -> TimeLeftView | None:
     """Return what a crawl said last of the time that it still takes, less what has passed since."""
-    if summary is None or summary.time_left.seconds is None:
+    if summary is None:
         return None
-    passed = tallies.get("seconds", 0.0) - summary.tallies().get("seconds", 0.0)
-    left = summary.time_left.after(passed)
+    left = summary.time_left.after(tallies.get("seconds", 0.0) - summary.tallies().get("seconds", 0.0))
+    if left.seconds is None:
+        return None
     told = {name: None if seconds is None else round(seconds, 1) for name, seconds in left}
-    return TimeLeftView(seconds=left.seconds or 0.0, source=left.source, **told)
+    return TimeLeftView(seconds=left.seconds, source=left.source, **told)
 
 
 def _has_just_spoken(summary: Summary | None) -> bool:
