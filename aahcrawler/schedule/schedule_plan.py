@@ -535,23 +535,37 @@ def _moment_by(seconds: bool) -> Callable[[datetime | None], str]:
     return lambda moment: moment.strftime(form) if moment else "-"
 
 
+_MAX_LISTED: Final = 24
+
+
 def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None:
     """Write a line for each planned visit, with tab-separated columns, and the load of the schedule.
 
     ``fitting`` says how many pages fit, for crawls that do not fit completely. Times include seconds if a crawl is due
-    more often than hourly. Below the table, a line names each crawl of unknown duration.
+    more often than hourly. Of each crawl a day's visits of an hourly rhythm are listed; below the table, a line counts
+    the others, and one names each crawl of unknown duration.
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
     moment = _moment_by(is_dense)
     out.write("crawl\tdue (UTC)\tbegins\tends\tminutes\tfits\twhy then\n")
     unknown: dict[str, list[PlannedVisit]] = {}
+    others: dict[str, list[PlannedVisit]] = {}
+    listed = Counter[str]()
     for each in plan.visits:
         if each.seconds is None:
             unknown.setdefault(each.name, []).append(each)
             continue
+        if listed[each.name] == _MAX_LISTED:
+            others.setdefault(each.name, []).append(each)
+            continue
+        listed[each.name] += 1
         fits = "yes" if each.fits else f"no: due again at {moment(each.next_at)}"
         times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
         out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\t{each.why}\n")
+    for name, more in others.items():
+        late = f"too long for their rhythm: {sum(not each.fits for each in more):,}"
+        last = f"the last begins at {moment(more[-1].begins_at)}"
+        out.write(f"{name}: {plural(len(more), 'more visit')}, which --json lists; {last}; {late}\n")
     for name, coming in unknown.items():
         first = f"the first is due at {moment(coming[0].due_at)} ({coming[0].why})"
         out.write(f"{name}: {plural(len(coming), 'visit')}; {first}; nobody knows how long they take\n")

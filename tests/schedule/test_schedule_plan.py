@@ -99,6 +99,18 @@ def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
     )
 
 
+def test_of_a_dense_rhythm_a_day_is_listed_and_the_others_are_counted(log: VisitLog) -> None:
+    schedule = Schedule.parse(b"crawls: {a: {definition: a, every: 2 min}, b: {definition: b, every: 1 h}}")
+    log.added_at(schedule.crawls, START)
+    out = StringIO()
+    write_plan(planned(schedule, log, {"a": 30.0, "b": 60.0}, START, START + HOUR), {}, out)
+    _, *rows, others, busy = out.getvalue().splitlines()
+    assert [row.split("\t")[0] for row in rows].count("a") == 24
+    more = "a: 7 more visits, which --json lists; the last begins at 2026-03-02 13:00:00; too long for their rhythm: 0"
+    assert others == more
+    assert busy.startswith("visits: 33; ")
+
+
 def test_names_that_nobody_knows_are_refused_and_a_paused_crawl_has_no_next_visit(tmp_path: Path) -> None:
     file = tmp_path / "schedule.yaml"
     file.write_text("crawls:\n  a: {definition: a.yaml, every: day, pages: {least: 1 h}}\n", "utf-8")
