@@ -164,7 +164,7 @@ def _run(
     sys.path[:0] = environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.argv = ["aah", *arguments]
     if "--workers" in arguments or arguments[:1] == ["kb"]:
-        _serve_forks()
+        serve_forks()
         _fork_workers()
     with runs:
         runs.send(None)
@@ -215,7 +215,7 @@ class _Worker:
         return self._process.exitcode
 
 
-def _serve_forks() -> None:
+def serve_forks() -> None:
     """Have what this process spawns forked from one that is as this one is now, in its session and group."""
     address = vars(connection)["arbitrary_address"]("AF_UNIX")
     with socket.socket(socket.AF_UNIX) as listener:

@@ -2,42 +2,18 @@
 
 import os
 from pathlib import Path
-from random import Random
 
 import pytest
 
 from aahcrawler.annotations import Kind, annotations_of
 from aahcrawler.jobs import JobError
-from aahcrawler.layout import ANNOTATIONS, TOPICS
-from benchmarks.enrichment_scale import counting_graphs, index_digest, posts, write_crawl
 from offline.enrichment.enriching import StepResult, enrich
-from offline.enrichment.steps import EnrichmentStep, chosen_steps
+from offline.enrichment.steps import EnrichmentStep
 from tests.enrichment.annotators import COPIES, Dying, Endless, Failing, InProcess, Unsound, beside
 from tests.enrichment.archives import define, write_posts
-from tests.forking import forked
 
 pytestmark = pytest.mark.starts
 THREADS = [[("ann", f"water number {number:03}"), ("bob", "which water")] for number in range(700)]
-COLLECTION = "keywords,topics,near-duplicates,conversations"
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from aahcrawler.segments import SegmentWriter
-from offline.enrichment.enriching import enrich
-from offline.enrichment.steps import chosen_steps
-
-left, append = int(sys.argv[2]), SegmentWriter.append
-
-def counted(self, *members):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return append(self, *members)
-
-SegmentWriter.append = counted
-list(enrich(Path(sys.argv[1]), chosen_steps(sys.argv[3].split(",")), processes=2))
-"""
 
 
 @pytest.fixture
@@ -91,22 +67,3 @@ def test_nobody_waits_for_the_process_beside_where_the_run_ends_before(crawl: Pa
     done = enrich(crawl, [COPIES, beside(Endless)], processes=2)
     assert next(done).step == "copies"
     done.close()  # type: ignore[attr-defined]
-
-
-def test_what_is_done_beside_is_written_the_same_whether_or_not_it_is_killed(tmp_path: Path) -> None:
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    for folder in (killed, whole):
-        write_crawl(folder, posts(110))
-        run(folder, *chosen_steps(("language", "entities")), processes=1)
-    before = len(counting_graphs(whole))
-    run(whole, *chosen_steps(COLLECTION.split(",")), processes=1)
-    graphs, rng = counting_graphs(whole), Random(7)
-    assert len(graphs) > before + 60
-    for _ in range(3):
-        with forked(KILLED, killed, rng.randint(1, (len(graphs) - before) // 2), COLLECTION) as process:
-            _, told = process.communicate(600)
-            assert process.returncode == -9, told
-    run(killed, *chosen_steps(COLLECTION.split(",")))
-    assert counting_graphs(killed) == graphs
-    assert index_digest(killed) == index_digest(whole)
-    assert (killed / ANNOTATIONS / TOPICS).read_bytes() == (whole / ANNOTATIONS / TOPICS).read_bytes()

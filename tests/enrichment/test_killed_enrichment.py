@@ -18,7 +18,9 @@ from pathlib import Path
 from aahcrawler.segments import SegmentWriter
 from benchmarks.enrichment_scale import enriching_steps
 from offline.enrichment.enriching import enrich
+from tests.forking import serve_forks
 
+serve_forks()
 left, append = int(sys.argv[2]), SegmentWriter.append
 
 def counted(self, *members):
@@ -29,7 +31,7 @@ def counted(self, *members):
     return append(self, *members)
 
 SegmentWriter.append = counted
-list(enrich(Path(sys.argv[1]), enriching_steps(models=False)))
+list(enrich(Path(sys.argv[1]), enriching_steps(models=False), processes=int(sys.argv[3])))
 """
 
 
@@ -43,8 +45,9 @@ def test_kills_change_nothing_that_any_step_says(tmp_path: Path) -> None:
         said = {each.annotator for each in annotations}
     assert said >= {"language", "entities", "opinions", "events", "keywords", "topics", "conversations"}
     graphs, rng = counting_graphs(whole), Random(45)
-    for _ in range(KILLS):
-        with forked(KILLED, killed, rng.randint(1, len(graphs) // KILLS)) as process:
+    for number in range(KILLS):
+        processes = 1 + number % 2  # With two, what goes by objects alone is done by another one.
+        with forked(KILLED, killed, rng.randint(1, len(graphs) // KILLS), processes) as process:
             _, told = process.communicate(600)
             assert process.returncode == -9, told
     list(enrich(killed, enriching_steps(models=False)))
