@@ -4,9 +4,10 @@ import asyncio
 import itertools
 import json
 import os
+import socket
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -111,13 +112,18 @@ class Proxy:
                 connection, peer = self._listener.accept()
             except OSError:
                 return
-            with connection:
-                self.strangers += not self._process.may_connect(peer)
-                connection.settimeout(5)
-                head = connection.recv(1 << 16)
-                self.asked.append(head.partition(b"\r\n")[0].decode())
-                length = f"Content-Length: {len(PAGE)}\r\nConnection: close\r\n\r\n"
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + length.encode() + PAGE)
+            self.strangers += not self._process.may_connect(peer)
+            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        """Answer what is asked over a connection, if anything is: a browser opens some that it may need later."""
+        with connection, suppress(OSError):
+            connection.settimeout(PATIENCE)
+            if not (head := connection.recv(1 << 16)):
+                return
+            self.asked.append(head.partition(b"\r\n")[0].decode())
+            length = f"Content-Length: {len(PAGE)}\r\nConnection: close\r\n\r\n"
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n" + length.encode() + PAGE)
 
 
 @asynccontextmanager
