@@ -4,7 +4,6 @@ Tables may be separated by tabs, commas or semicolons, with columns in any order
 of Gossen, Risse and Demidova (columns ``url``, ``timestamp``, ``vote``, ``comment``) are among them.
 """
 
-import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +32,9 @@ from aahcrawler.objects import vocabulary as v
 from aahcrawler.objects.nquads import iri, quads, text, typed
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.tallies import mistakes_told, plural
+from offline.evaluation.given_table import GivenTable, Row
 from offline.evaluation.relevance_metrics import EvaluationError
 
-_MAX_BYTES: Final = 50_000_000
 _MAX_NAME_LENGTH: Final = 100
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "url": ("url", "uri", "urir", "target"),
@@ -55,7 +54,6 @@ _GRADES: Final[Mapping[str, Grade]] = {
     "junkorspam": Grade.SPAM,
     "unknown": Grade.UNKNOWN,
 }
-_FORMULA: Final = re.compile(r"'[=+\-@\t\r]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,33 +176,12 @@ def _judge(place: str, row: Mapping[str, str], by: str) -> str:
     return who
 
 
-def _rows(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of a table by the names that their columns have in this module, each with its place."""
-    try:
-        if file.stat().st_size > _MAX_BYTES:
-            raise EvaluationError(f"{file}: is larger than {_MAX_BYTES:,} bytes; it is no table of judgements")
-        lines = file.read_text("utf-8-sig").splitlines(keepends=True)
-    except (OSError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{file}: cannot be read ({error}); name a table in UTF-8") from error
-    head = lines[0] if lines else ""
-    read = csv.DictReader(lines, delimiter=max("\t;,", key=head.count))
-    named = {re.sub("[^a-z0-9]", "", name.casefold()): name for name in read.fieldnames or () if name}
-    columns = {ours: named[name] for ours, names in _COLUMNS.items() for name in reversed(names) if name in named}
-    if not {"url", "grade"} <= columns.keys():
-        raise EvaluationError(
-            f"{file}: has no columns url and grade; its first line names {', '.join(named) or 'none'}"
-        )
-    try:
-        for row in read:
-            yield f"{file}:{read.line_num}", {ours: _text(row.get(columns.get(ours, ""))) for ours in _COLUMNS}
-    except csv.Error as error:
-        raise EvaluationError(f"{file}:{read.line_num}: is no row of a table ({error})") from error
-
-
-def _text(cell: str | None) -> str:
-    """Return the text of a cell, without the apostrophe that keeps a spreadsheet from reading it as a formula."""
-    text = (cell or "").strip()
-    return text[1:] if _FORMULA.match(text) else text
+def _rows(file: Path) -> Iterator[Row]:
+    table = GivenTable.read(file, _COLUMNS, "table of judgements")
+    if not {"url", "grade"} <= table.columns.keys():
+        named = ", ".join(table.names) or "none"
+        raise EvaluationError(f"{file}: has no columns url and grade; its first line names {named}")
+    return table.rows()
 
 
 def _said(place: str, row: Mapping[str, str], samples: Sequence[Sample]) -> Said:

@@ -1,6 +1,5 @@
 """People's decisions on the members of a collection as tables: written, read from lists and tables, and undone."""
 
-import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,10 +20,10 @@ from aahcrawler.annotations.judgements import (
 from aahcrawler.objects.reader import page_rows
 from aahcrawler.tallies import mistakes_told, plural
 from offline.collections.distinct_members import NearDuplicate
+from offline.evaluation.given_table import GivenTable, Row
 from offline.evaluation.relevance_metrics import EvaluationError
 
 MAX_REASON: Final = 500
-_MAX_BYTES: Final = 50_000_000
 _MAX_NAME_LENGTH: Final = 100
 _ANSWERS: Final[Mapping[str, MemberAnswer]] = {
     **dict.fromkeys(("member", "yes", "true", "1", "in"), MemberAnswer.MEMBER),
@@ -177,32 +176,11 @@ def _moment(written: str) -> str | None:
         return None
 
 
-def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Yield the rows of a list or table by the names that their columns have in this module, each with its place."""
-    try:
-        if file.stat().st_size > _MAX_BYTES:
-            raise EvaluationError(f"{file}: is larger than {_MAX_BYTES:,} bytes; it is no list of pages")
-        lines = file.read_text("utf-8-sig").splitlines(keepends=True)
-    except (OSError, UnicodeDecodeError) as error:
-        raise EvaluationError(f"{file}: cannot be read ({error}); name a list or table in UTF-8") from error
-    head = lines[0] if lines else ""
-    read = csv.DictReader(lines, delimiter=max("\t;,", key=head.count))
-    named = {re.sub("[^a-z]", "", name.casefold()): name for name in read.fieldnames or () if name}
-    columns = {ours: named[name] for ours, names in _COLUMNS.items() for name in reversed(names) if name in named}
-    if "url" not in columns and answer is not None:
-        yield from _listed(file, lines)
-        return
-    if "url" not in columns or ("member" not in columns and answer is None):
+def _rows(file: Path, answer: MemberAnswer | None) -> Iterator[Row]:
+    table = GivenTable.read(file, _COLUMNS, "list of pages")
+    if "url" not in table.columns and answer is not None:
+        return table.listed()
+    if "url" not in table.columns or ("member" not in table.columns and answer is None):
         told = "give a table with columns url and member, or a list with --members or --not-members"
         raise EvaluationError(f"{file}: does not say which pages are members; {told}")
-    try:
-        for row in read:
-            yield f"{file}:{read.line_num}", {ours: (row.get(columns.get(ours, "")) or "").strip() for ours in _COLUMNS}
-    except csv.Error as error:
-        raise EvaluationError(f"{file}:{read.line_num}: is no row of a table ({error})") from error
-
-
-def _listed(file: Path, lines: list[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    for number, line in enumerate(lines, 1):
-        if (url := line.strip()) and not url.startswith("#"):
-            yield f"{file}:{number}", {**dict.fromkeys(_COLUMNS, ""), "url": url}
+    return table.rows()

@@ -78,7 +78,7 @@ def test_a_table_is_taken_in_as_a_whole_and_taken_back(folder: Path, tmp_path: P
 
 
 def test_a_table_that_was_written_is_taken_in_again(folder: Path, tmp_path: Path) -> None:
-    decide_membership(folder, [f"{HOME}other"], MemberAnswer.MEMBER, "Ada", "boats")
+    decide_membership(folder, [f"{HOME}other"], MemberAnswer.MEMBER, "Ada", "=boats")
     before = membership_of(folder)
     (tmp_path / "out.tsv").write_text(said(folder).output, "utf-8")
     said(folder, "--undo", "--by", "Ben")
@@ -114,6 +114,7 @@ def test_a_list_says_the_same_of_all(tmp_path: Path) -> None:
         (["url,member", f"{HOME},yes", f"{HOME},no"], r"something else than .*t\.csv:2"),
         ([HOME], "does not say which pages are members"),
         (["url,member"], "holds no URL"),
+        (["url,member," + "x" * 200_000], r"t\.csv:1: is no row of a table"),
     ],
 )
 def test_what_is_wrong_in_a_table_is_told_with_its_line(tmp_path: Path, lines: list[str], told: str) -> None:
