@@ -13,7 +13,7 @@ from tests.enrichment.annotators import COPIES, Dying, Endless, Failing, InProce
 from tests.enrichment.archives import define, write_posts
 
 pytestmark = pytest.mark.starts
-THREADS = [[("ann", f"water number {number:03}"), ("bob", "which water")] for number in range(700)]
+THREADS = [[("ann", f"water number {number:03}"), ("bob", "which water")] for number in range(260)]
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def processes_told(crawl: Path) -> set[str]:
 
 def test_what_goes_by_objects_alone_is_done_by_another_process(crawl: Path) -> None:
     copies, conversations = run(crawl, COPIES, beside(InProcess))
-    assert (copies.done.annotations, conversations.done.annotations) == (1400, 1400)
+    assert (copies.done.annotations, conversations.done.annotations) == (520, 520)
     (process,) = processes_told(crawl)
     assert process != str(os.getpid())
     assert conversations.notes == (f"said by {process}",)
-    assert [each.standing for each in run(crawl, COPIES, beside(InProcess))] == [1400, 1400]
+    assert [each.standing for each in run(crawl, COPIES, beside(InProcess))] == [520, 520]
 
 
 @pytest.mark.parametrize("processes", [1, 2])
