@@ -61,14 +61,16 @@ def bare(text: str) -> str:
 def plain_text(element: Element, without: Collection[Element] = ()) -> str:
     r"""Return the visible text of an element: a line for each block, white space folded, no empty lines.
 
-    ``br`` and the ends of lines in ``pre`` break lines too, table cells are a space apart. Scripts, styles, templates,
-    ``noscript``, ``head``, invisible signs (soft hyphens) and ruby annotations are left out, and so are the elements of
-    ``without`` (compared by identity); the text behind a left-out element stays. The tail of ``element`` itself is left
-    out. The tree is not changed; time is linear in the size of the element.
+    ``br``, ends of lines in ``pre`` and the head of a quote (a ``cite`` that begins it) break lines too; table cells
+    are a space apart. Scripts, styles, templates, ``noscript``, ``head``, invisible signs (soft hyphens) and ruby
+    annotations are left out, and so are the elements of ``without`` (compared by identity); the text behind a left-out
+    element stays. The tail of ``element`` itself is left out. The tree is not changed; time is linear in its size.
 
     >>> from lxml.html import fromstring
     >>> plain_text(fromstring("<div><p>One <b>and</b>\n more</p>two<br>three<script>x</script></div>"))
     'One and more\ntwo\nthree'
+    >>> plain_text(fromstring("<blockquote><div><cite>Ann wrote:</cite>The lock is shut.</div></blockquote>"))
+    'Ann wrote:\nThe lock is shut.'
     """
     if not len(element) and not without and element.tag not in _SPECIAL:
         return fold(element.text or "")
@@ -154,8 +156,9 @@ def _pieces(element: Element, without: Container[Element], limit: int | None = N
         else:
             preformatted -= tag in _PREFORMATTED
             text = node.tail if node is not element else None
-        if tag in _EDGES:
-            found.append(_EDGES[tag])
+        edge = _EDGES.get(tag) if tag != "cite" else _is_head_of_quote(node) and "\n"
+        if edge:
+            found.append(edge)
             length += 1
         if text and (limit is None or length <= 2 * limit):
             found.append(text if preformatted else text.replace("\n", " "))
@@ -163,6 +166,15 @@ def _pieces(element: Element, without: Container[Element], limit: int | None = N
         if limit is not None and length > 2 * limit:
             break
     return found
+
+
+def _is_head_of_quote(cite: Element) -> bool:
+    """Return whether a quote begins with it, which forums show as a line that says whose words follow."""
+    holder = cite.getparent()
+    if holder is None or cite.getprevious() is not None or (holder.text and not holder.text.isspace()):
+        return False
+    above = holder.getparent() if holder.tag == "div" and holder.getprevious() is None else holder
+    return above is not None and above.tag == "blockquote"
 
 
 def _copy_without(element: Element, without: Collection[Element]) -> Element:

@@ -27,6 +27,16 @@ MAX_CLAUSE: Final = 600
 _MIN_WORDS = 2
 """Words beside the date that an event has at least, those not counted that accompany dates: "Posted on 3 May 2019"."""
 _MAX_LABEL = 120
+_NEGATED: Final[Mapping[str, re.Pattern[str]]] = {
+    language: re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    for language, words in {
+        "en": "not(?! only)|never|no|nobody|no one|none|nothing|neither|cannot|\\w+n['’]t",
+        "de": "nicht(?! nur)|nie|niemals|niemand|nichts|kein(?:e|en|em|er|es)?",
+        "fr": "ne|n['’]\\w+|jamais|aucun|aucune",
+        "es": "no|nunca|jamás|nadie|nada|ningún|ninguna|ninguno",
+    }.items()
+}
+"""Words by which a clause says that something did not happen."""
 _DASHES = ("—", "–", "-", "―")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _CONFIDENCE: Final[Mapping[str, float]] = {"day": 1.0, "days": 1.0, "month": 0.9, "year": 0.8}
@@ -39,7 +49,7 @@ _MAX_COMPARED = 50
 
 
 class Events:
-    """Annotates clauses with a date.
+    """Annotates clauses with a date, but for those that say what did not happen then.
 
     ``values``: ``when`` in ISO 8601 (a day, a month, a year, or two days with a slash between them), its ``precision``
     (``day``, ``month``, ``year``, ``days``), the words that are the ``date``; ``counted-from``, the day of publication
@@ -48,7 +58,7 @@ class Events:
     """
 
     name = "events"
-    version = f"1; sentencex {SENTENCES}"
+    version = f"2; sentencex {SENTENCES}"
 
     def annotate(self, given: ObjectText) -> Iterator[Annotation]:
         """Annotate each clause with each of its dates."""
@@ -65,7 +75,9 @@ class Events:
                     within.append(dates[number])
                 number += 1
             if within and _tells(clause, within, given.language):
-                yield from (_event(given, clause, each) for each in within)
+                yield from (
+                    _event(given, clause, each) for each in within if not _is_denied(clause, each, given.language)
+                )
 
 
 def _clauses(text: str, language: str) -> Iterator[Sentence]:
@@ -92,6 +104,16 @@ def _tells(clause: Sentence, dates: Sequence[TextDate], language: str) -> bool:
         for match in _WORD.finditer(clause.text)
     )
     return words >= _MIN_WORDS
+
+
+def _is_denied(clause: Sentence, found: TextDate, language: str) -> bool:
+    """Return whether a negation stands with a date between two commas: what it says did not happen then."""
+    if language not in _NEGATED:
+        return False
+    start, end = found.start - clause.start, found.end - clause.start
+    behind = clause.text.find(",", end)
+    part = clause.text[clause.text.rfind(",", 0, start) + 1 : behind if behind >= 0 else None]
+    return _NEGATED[language].search(part) is not None
 
 
 def _event(given: ObjectText, clause: Sentence, found: TextDate) -> Annotation:

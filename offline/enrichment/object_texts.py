@@ -24,6 +24,7 @@ from aahcrawler.page.generic import language as language_of
 from aahcrawler.tombstones import TakenDown
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.name_contexts import MAX_NAME
+from offline.enrichment.quote_heads import without_quote_heads
 
 MAX_TEXT: Final = 200_000
 """Characters of a text that annotators are given."""
@@ -32,6 +33,8 @@ MIN_QUOTED: Final = 6
 MIN_REPEATED: Final = 10
 """Words in a row by which a text quotes another one where no sign before them says so."""
 _QUOTING: Final = re.compile(r"[>|\"“”„«»‹›]")
+_MAX_HEAD: Final = 120
+"""Characters in front of a quote that may say whose words it has."""
 _MAX_QUOTED_SHARE: Final = 0.8
 """The share of a text's words from which on that are another's: it is posted twice, and quotes nobody."""
 _WORD: Final = re.compile(r"\w+")
@@ -60,11 +63,12 @@ def object_texts(stated: CaptureStatements) -> Iterator[ObjectText]:
 
     The text is the object's body, or its description where it has none: of that, the first 200,000 characters. Words
     that an earlier object of the page has in the same order are quoted, and blank: who quotes them does not say them.
+    So are the lines that say whose words follow.
     """
-    row = stated.row
-    written = [(each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT] for each in stated.objects]
-    objects = stated.objects
-    for each, own in zip(objects, own_words(written, [each.date for each in objects]), strict=True):
+    row, objects = stated.row, stated.objects
+    bodies = ((each.body or stated.first(each.iri, _DESCRIPTION) or "")[:MAX_TEXT] for each in objects)
+    written, authors = [*map(without_quote_heads, bodies)], [each.author or "" for each in objects]
+    for each, own in zip(objects, own_words(written, [each.date for each in objects], authors), strict=True):
         said = _LANGUAGE.fullmatch((stated.first(each.iri, _IN_LANGUAGE) or "").strip())
         yield ObjectText(
             object=each.iri,
@@ -92,8 +96,10 @@ class OwnWords:
     quoted: tuple[int, ...] = ()
 
 
-def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWords]:
+def own_words(texts: Sequence[str], dates: Sequence[str | None], authors: Sequence[str] = ()) -> list[OwnWords]:
     """Return the texts of a page without what they quote of earlier ones. Every text keeps its length.
+
+    What stands in a line before a quote goes with it where it begins with one of the authors and has a colon.
 
     They are in the order of their dates where all have one, ISO 8601 in UTC, and in that of the page otherwise. A text
     quotes another one whose words stand behind a sign such as ``>``, or ten of whose words it has in a row that no
@@ -109,6 +115,7 @@ def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWord
         return found  # No two of them have as many words in a row, as on most pages.
     order = sorted(range(len(texts)), key=lambda at: dates[at] or "") if all(dates) else range(len(texts))
     words = [list(_WORD.finditer(text)) for text in texts]
+    names = tuple(filter(None, authors))
     first, shared = dict[tuple[str, ...], int](), Counter(run for each in different for run in each)
     for at in order:
         said = bytearray(len(words[at]))
@@ -123,11 +130,22 @@ def own_words(texts: Sequence[str], dates: Sequence[str | None]) -> list[OwnWord
                 before = texts[at][words[at][each[0] - 1].end() if each[0] else 0 : words[at][each[0]].start()]
                 if _QUOTING.search(before) or (len(each) >= MIN_REPEATED and all(shared[run] == 2 for run in own)):
                     quoted |= {first[run] for run in own}
-            places = [(words[at][each[0]].start(), words[at][each[-1]].end()) for each in stretches]
+            places = [
+                (_beginning(texts[at], words[at][each[0]].start(), names), words[at][each[-1]].end())
+                for each in stretches
+            ]
             found[at] = OwnWords(_blanked(texts[at], places), tuple(sorted(quoted)))
         for run in runs[at]:
             first.setdefault(run, at)
     return found
+
+
+def _beginning(text: str, start: int, names: tuple[str, ...]) -> int:
+    """Return where a quote begins with what is said of it in front, such as whose words they are."""
+    line = text.rfind("\n", 0, start) + 1
+    head = text[line:start]
+    is_head = len(head) <= _MAX_HEAD and ":" in head and head.lstrip(" >|").startswith(names)
+    return line if is_head else start
 
 
 def _runs(text: str) -> list[tuple[str, ...]]:

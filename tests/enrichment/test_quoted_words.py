@@ -1,10 +1,12 @@
 """What an object quotes of earlier ones of its page is not said by it."""
 
+import re
 from collections.abc import Sequence
 
 import pytest
 
 from offline.enrichment.object_texts import own_words
+from offline.enrichment.quote_heads import without_quote_heads
 
 FIRST = "The mayor Walter Grimm let the dike rot for years, and I cannot stand it."
 ANSWER = "Ann wrote: The mayor Walter Grimm let the dike rot for years, and I cannot stand it. I do not agree at all."
@@ -58,3 +60,54 @@ def test_the_work_grows_with_the_text_alone() -> None:
     quotes = " ".join(f"{number} water rises here every year again and" for number in range(5000))
     (_, answer) = without_quotes([text, f"{quotes} {'own words of mine ' * 4000}"], ["", ""])
     assert "rises" not in answer
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Anna Petersen wrote: ↑ Fri Mar 02, 2018 10:00 am",
+        "Anna Petersen hat geschrieben: ↑ Fr 2. Mär 2018, 10:00",
+        "Anna Petersen a écrit : ↑ ven. 2 mars 2018 10:00",
+        "(02-03-2018, 10:00 AM)Anna Petersen Wrote:",
+        "Quote from: anna_p on March 02, 2018, 10:00:00 am",
+        "Originally Posted by Anna Petersen View Post",
+        "Anna Petersen said: ↑",
+        "M. Kessler said:",
+        "On Fri, 2 Mar 2018 at 10:00, Anna Petersen <anna@example.org> wrote:",
+        "Am 02.03.2018 um 10:00 schrieb Anna Petersen:",
+        "Le ven. 2 mars 2018 à 10:00, Anna Petersen <anna@example.org> a écrit :",
+        "Quote:",
+        "Click to expand...",
+        "Anna Petersen wrote:\nFri Mar 02, 2018 10:00 am",
+    ],
+)
+def test_nobody_says_the_head_of_a_quote(head: str) -> None:
+    assert without_quote_heads(f"{head}\nThe lock is shut.\n") == f"{re.sub('.', ' ', head)}\nThe lock is shut.\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The mayor of Westhaven said: three houses were lost on 2 March 2018",
+        "Anna wrote: 2 March was the day on which it broke.",
+        "In 2018 a mayor whom nobody had heard of before said:",
+        "I wrote this on Friday",
+        "Quote the minister, please",
+        "Citation de Hugo, que je trouve affreuse.",
+        "Said Hamid, 2 March 2018",
+        "2 March 2018\nIt broke.",
+    ],
+)
+def test_what_somebody_says_of_another_stays(said: str) -> None:
+    assert without_quote_heads(said) == said
+
+
+def test_who_is_quoted_in_the_same_line_is_not_said_either() -> None:
+    first = "The inquiry into the dike began on 3 June 2019."
+    second = f"anna_p: 2 Mar 2018 10:00 pm{first} The judge asked for plans."
+    own = own_words([first, second], ["", ""], ["anna_p", "ben"])[1]
+    assert own.text.strip() == ". The judge asked for plans."
+    assert own.quoted == ()
+    assert len(own.text) == len(second)
+    kept = own_words([first, f"Ben: {second}"], ["", ""], ["anna_p", "ben"])[1].text
+    assert kept.startswith("Ben: anna_p: 2 Mar 2018")

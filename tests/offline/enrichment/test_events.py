@@ -56,6 +56,34 @@ def test_a_date_of_which_nothing_is_told_is_no_event(text: str) -> None:
     assert found(text) == []
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("The dike was not repaired on 5 May 2019, whatever the Board says.", "en"),
+        ("In 2019 nobody found the clay report.", "en"),
+        ("The lock wasn't opened on 5 May 2019.", "en"),
+        ("Am 5. Mai 2019 wurde der Deich nicht erneuert.", "de"),
+        ("Le 5 mai 2019 la digue n'a pas cédé.", "fr"),
+        ("El 5 de mayo de 2019 el dique no cedió.", "es"),
+    ],
+)
+def test_what_did_not_happen_is_no_event(text: str, language: str) -> None:
+    assert found(text, language=language) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("On 5 May 2019 the dike broke, and nobody had warned us.", "en"),
+        ("Not that it matters, but it broke on 5 May 2019.", "en"),
+        ("On 5 May 2019 not only the dike broke.", "en"),
+        ("Une personne est morte le 5 mai 2019.", "fr"),
+    ],
+)
+def test_a_negation_of_something_else_denies_nothing(text: str, language: str) -> None:
+    assert [dict(each.values)["when"] for each in found(text, language=language)] == ["2019-05-05"]
+
+
 def test_each_date_of_a_clause_is_an_event() -> None:
     events = found("The mill was built in 1901 and sold in 1950.")
     assert [dict(each.values)["when"] for each in events] == ["1901", "1950"]
