@@ -5,7 +5,8 @@ from itertools import chain
 from pathlib import Path
 
 from aahcrawler.archive.folders import is_referred
-from aahcrawler.layout import ARCHIVE
+from aahcrawler.layout import ANNOTATIONS, ARCHIVE, NQUADS
+from aahcrawler.segments import segments
 from aahcrawler.takedown.removal import Selected, WantedRemoval, lift, plan, remove
 from aahcrawler.tallies import plural
 from aahcrawler.tombstones import read_tombstones
@@ -42,6 +43,7 @@ def removed(crawl: Path, wanted: WantedRemoval, by: str, reason: str) -> tuple[I
     summary = (
         f"{crawl}: {_counted(selected)} removed, and not fetched again ({stone.id})",
         *_hidden(crawl, selected),
+        *_unsaid(crawl),
         "Stores elsewhere that were loaded from this crawl, selections and other copies still hold them.",
     )
     return chain(_told(selected), summary), not selected.left
@@ -55,6 +57,15 @@ def _hidden(crawl: Path, selected: Selected) -> Iterator[str]:
             f"{plural(len(referred), 'file of others', 'files of others')} that {crawl} refers to still "
             f"{'holds' if len(referred) == 1 else 'hold'} captures of these URLs: "
             "they were not changed, and what they hold of them is not shown any more"
+        )
+
+
+def _unsaid(crawl: Path) -> Iterator[str]:
+    """Yield a line on what was said of many pages together, and is gone with some of them."""
+    if any(segments(crawl / ANNOTATIONS, NQUADS)):
+        yield (
+            "Topics, events and who is meant by a name went where they rested on these pages, so that names may be "
+            f"counted and told apart wrongly: aah enrich {crawl} tells anew what is left"
         )
 
 

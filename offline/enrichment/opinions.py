@@ -159,7 +159,7 @@ class Opinions:
     def __init__(self, lexicons: Path | None = None) -> None:
         found = {path.stem: Lexicon.read(path) for path in sorted(lexicons.glob("*.tsv"))} if lexicons else {}
         self._judges: dict[str, Vader | Lexicon] = {_VADER: Vader(), **found}
-        self.version = "; ".join(["2", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
+        self.version = "; ".join(["3", f"sentencex {SENTENCES}", *(each.name for each in self._judges.values())])
 
     @classmethod
     def of(cls, setting: Setting) -> Self:
@@ -268,6 +268,13 @@ _SPOKEN: Final = _words(
     "disliked enjoy enjoys enjoyed hate hates hated love loves loved recommend recommends recommended regret regrets",
 )
 """Words that evaluate by themselves."""
+_TELLING: Final = _words(
+    "accident accidents agree agreed agrees agreement arrested attack attacked attacks cancer collapse collapsed crash",
+    "crashed crashes dead death deaths destroyed died disagree disagreed disagrees drowned emergency evacuated injured",
+    "kill killed killing kills lose loses losing loss losses lost stolen struck warn warned warning warnings warns war",
+    "wars wounded",
+)
+"""Words that have a weight, and tell what happened or who is of one mind with whom: they evaluate nothing."""
 _SUPERLATIVES: Final = _words("best worst finest nicest")
 _UNREAL: Final = _words("if unless whether suppose")
 _SAYING: Final = re.compile(
@@ -287,6 +294,9 @@ def evaluates(sentence: str, weights: Mapping[str, float]) -> bool:
     >>> weights = {"war": -2.9, "awful": -2.0}
     >>> evaluates("The war began in the north.", weights), evaluates("The waiting was awful.", weights)
     (False, True)
+    >>> weights |= {"lost": -1.3, "agree": 1.5}
+    >>> evaluates("They were lost.", weights), evaluates("I agree with Anna.", weights)
+    (False, False)
     """
     words = [token.casefold().replace("’", "'") for token in _TOKEN.findall(sentence)]
     if sentence.rstrip("\"'”’) ").endswith("?") or (words and words[0] in _UNREAL):
@@ -295,7 +305,7 @@ def evaluates(sentence: str, weights: Mapping[str, float]) -> bool:
         return False
     if _SMILEY.search(sentence) or sentence.rstrip("\"'”’) ").endswith("!"):
         return True
-    polar = [word in weights for word in words]
+    polar = [word in weights and word not in _TELLING for word in words]
     return any(
         (word in _SPOKEN)
         or (word in _SUPERLATIVES and polar[at])

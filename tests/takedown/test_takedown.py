@@ -247,7 +247,9 @@ def test_what_was_found_in_its_words_goes_at_once(folder: Path) -> None:
     names = b"<urn:aahcrawler:term:kind>"
     before = [gzip.decompress(path.read_bytes()).count(names) for path in (folder / "annotations").glob("*.nq.gz")]
     assert holds(folder / "annotations", WORD)
-    assert removed(folder, "--url", url("/2")).code == 0
+    ended = removed(folder, "--url", url("/2"))
+    assert ended.code == 0
+    assert f"aah enrich {folder} tells anew what is left" in ended.out
     assert not holds(folder, WORD)
     after = [gzip.decompress(path.read_bytes()).count(names) for path in (folder / "annotations").glob("*.nq.gz")]
     assert 0 < sum(after) < sum(before)

@@ -511,8 +511,9 @@ def _taken_down_since(crawl: Crawl) -> str:
     if not taken or begun >= max(taken).astimezone(UTC).strftime("%Y%m%d%H%M%S"):
         return ""
     return (
-        "Pages were taken down since this was found, and topics, events, answers and communities that rested on them "
-        f"are gone: `aah enrich {crawl.argument}` tells anew what is left."
+        "Pages were taken down since this was found. Topics, events, answers and communities that rested on them are "
+        "gone; of names, the kind and the number of objects may be wrong, as each text tells them by itself: "
+        f"`aah enrich {crawl.argument}` tells anew what is left."
     )
 
 

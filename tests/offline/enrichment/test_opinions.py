@@ -71,6 +71,9 @@ def test_a_report_of_what_happened_on_a_day_judges_only_by_strong_words() -> Non
         "If the ferry is awful, take the bridge.",
         "The owners said that the ferry is awful.",
         "They were putting out a serious fire.",
+        "Twelve houses were lost in Osterby.",
+        "My mother warned of the clay in 2017.",
+        "I agree with Anna.",
     ],
 )
 def test_a_sentence_that_reports_is_not_judged(text: str) -> None:
@@ -86,6 +89,7 @@ def test_a_sentence_that_reports_is_not_judged(text: str) -> None:
         "The new ferry looks very ugly.",
         "My sister dreaded the ferry.",
         "Sadly the ferry came late.",
+        "I am angry that twelve houses were lost.",
     ],
 )
 def test_a_sentence_that_evaluates_is_judged(text: str) -> None:
