@@ -563,9 +563,9 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
         times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
         out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\t{each.why}\n")
     for name, more in others.items():
-        late = f"too long for their rhythm: {sum(not each.fits for each in more):,}"
+        unfit = f"too long for their rhythm: {sum(not each.fits for each in more):,}"
         last = f"the last begins at {moment(more[-1].begins_at)}"
-        out.write(f"{name}: {plural(len(more), 'more visit')}, which --json lists; {last}; {late}\n")
+        out.write(f"{name}: {plural(len(more), 'more visit')}, which --json lists; {last}; {unfit}\n")
     for name, coming in unknown.items():
         first = f"the first is due at {moment(coming[0].due_at)} ({coming[0].why})"
         out.write(f"{name}: {plural(len(coming), 'visit')}; {first}; nobody knows how long they take\n")
