@@ -4,7 +4,7 @@
 
 URLs are those of ``benchmarks.frontier_peer``: many pay-level domains of different sizes, 70 characters on average. All
 systems use a server of their own, started as crawls start theirs (append-only file, unix socket), and one client that
-waits for each answer.
+waits for each response.
 
 - ``aahcrawler``: the public API in batches of 100. Offers are a page's links with the page's URL as ``via``; re-scored
   and leased are 100 URLs at a time, without delays: ``leases_per_second`` ten of a queue at once (``balance`` 10),

@@ -16,8 +16,8 @@ worlds that were measured are kept in lines of JSON beside it, and a run that wa
 - Rates are of processor time, from archives that lie here, for one core. How fast a capture is found among 10 million
   is measured by ``benchmarks.importing --captures 10000000``.
 - Archives that fail are asked before those that pywb serves, in crawls of their own: two dead ones, one where nobody
-  listens and one that takes connections and never answers; one that takes three seconds to say that it holds nothing;
-  one whose answers are none. ``more_time`` is by how much longer a crawl takes with them than without.
+  listens and one that takes connections and never responds; one that takes three seconds to say that it holds nothing;
+  one whose responses are none. ``more_time`` is by how much longer a crawl takes with them than without.
 """
 
 import argparse
@@ -67,8 +67,8 @@ from benchmarks.collections.crawling import (
     Configuration,
     Course,
     Reading,
-    answers_of,
     archived,
+    captures_of,
     choice_of,
     crawl,
     definition,
@@ -85,7 +85,7 @@ PAGES: Final = 300
 DELAY: Final = 0.1
 """Seconds between two requests to an archive: with none, a crawl would be too short to tell anything."""
 SLOW: Final = 3.0
-"""Seconds that the slow archive takes for an answer."""
+"""Seconds that the slow archive takes for a response."""
 PAIRS: Final = 5
 """Crawls with archives that fail and without, of each kind: the median lies within five with 94 %."""
 _SEED: Final = 100
@@ -207,7 +207,7 @@ def world_rows(kind: Kind, seed: int, scale: Scale) -> list[Row]:
 def _row(world: DatedWorld, configuration: Configuration, folder: Path, read: Reading, pages: int) -> Row:
     icd = definition(world, configuration, folder, "first-after-event" if configuration is KLEIN else "auto")
     find = archived(world, choice_of(icd, world))
-    held = scored(icd, answers_of(world, find), read)
+    held = scored(icd, captures_of(world, find), read)
     course = crawl(icd, find, read, pages)
     there = sum(truth >= PART for _, truth in held)
     return {
@@ -316,7 +316,7 @@ def cost_rows(size: int) -> Iterator[Row]:
         light = [(main_content(page), links(page)) for page in pages]
         text = process_time() - began
         read = Reading()
-        captures = answers_of(world, archived(world, choice_of(icd, world)))
+        captures = captures_of(world, archived(world, choice_of(icd, world)))
         documents = [read(each).document for each in captures]
         judges = analysers(icd, build_topic(icd, {}))
         began = process_time()

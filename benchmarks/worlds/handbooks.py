@@ -15,7 +15,16 @@ from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import lxml.html
 
-from benchmarks.worlds.prose import Answer, ArchivedPage, Redirection, count_of, escaped, pager, pages_of, slug
+from benchmarks.worlds.prose import (
+    ArchivedPage,
+    ArchivedResponse,
+    Redirection,
+    count_of,
+    escaped,
+    pager,
+    pages_of,
+    slug,
+)
 
 _HOST = "wiki.test"
 _LISTED = 100
@@ -155,7 +164,7 @@ class _Manual:
     above: str = ""
 
 
-def manual(host: str, folder: Path) -> Iterator[Answer]:
+def manual(host: str, folder: Path) -> Iterator[ArchivedResponse]:
     """Yield the pages of a folder as a site of its own, and a redirect for each folder that has an index.
 
     The labels of a page are the pages that it names as above it, then its folder and those above.
