@@ -225,21 +225,17 @@ class ExactServer:
         try:
             connection.sendall(sent[0])
             if request.method != "HEAD":
-                self._send_body(connection, response, sent)
+                for number, piece in enumerate(response.framed()):
+                    if number and response.pause:
+                        time.sleep(response.pause)
+                    sent.append(piece)
+                    connection.sendall(piece)
             whole = True
         finally:
             with self._lock:
                 self.log.append(Sent(self.origin + request.target, request, b"".join(sent), whole))
         ends = response.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
         return not ends
-
-    @staticmethod
-    def _send_body(connection: socket.socket, response: Reply, sent: list[bytes]) -> None:
-        for number, piece in enumerate(response.framed()):
-            if number and response.pause:
-                time.sleep(response.pause)
-            sent.append(piece)
-            connection.sendall(piece)
 
 
 class _Reader:

@@ -261,7 +261,12 @@ def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManife
 
 def _leave_out(root: Element, url: str, has: Has) -> int:
     """Remove what the archive does not hold; return the number of representations removed."""
-    everything = list(_representations(root))
+    everything = [
+        Representation((root, period, adaptation_set, representation), seconds)
+        for period, seconds in periods(root)
+        for adaptation_set in children(period, "AdaptationSet")
+        for representation in children(adaptation_set, "Representation")
+    ]
     is_live = root.get("type") == "dynamic"
     held = [each for each in _first(everything) if all(map(has, islice(urls_of(each, url, is_live=is_live), _FIRST)))]
     if not held:
@@ -282,13 +287,6 @@ def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
         if passed > _MAX_PASSED:
             return
         yield each
-
-
-def _representations(root: Element) -> Iterator[Representation]:
-    for period, seconds in periods(root):
-        for adaptation_set in children(period, "AdaptationSet"):
-            for representation in children(adaptation_set, "Representation"):
-                yield Representation((root, period, adaptation_set, representation), seconds)
 
 
 def _link(root: Element, url: str, link: Link) -> None:
@@ -345,13 +343,9 @@ def play_stream(responses: RecordedResponses, response: RecordedResponse, page: 
         return
     streams = _streams(responses, response, list(_needed(responses.archive, response)))
     if len(streams) == 1:
-        _set(made[0], streams[0])
-
-
-def _set(element: Element, url: str) -> None:
-    for child in element.findall("source"):
-        element.remove(child)
-    element.set("src", url)
+        for child in made[0].findall("source"):
+            made[0].remove(child)
+        made[0].set("src", streams[0])
 
 
 def _needed(archive: Path, response: RecordedResponse) -> Iterator[str]:

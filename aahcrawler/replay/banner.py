@@ -198,12 +198,8 @@ _STEPS: Final = (
 )
 
 
-def _step(score: float) -> tuple[str, str, int]:
-    return _STEPS[min(len(_STEPS) - 1, max(0, int(score * len(_STEPS))))]
-
-
 def _style(score: float) -> str:
-    back, text, line = _step(score)
+    back, text, line = _STEPS[min(len(_STEPS) - 1, max(0, int(score * len(_STEPS))))]
     return (
         f"background:{back}!important;color:{text}!important;"
         f"box-shadow:inset 0 -{line}px 0 0 #d55e00!important;text-decoration:none!important"

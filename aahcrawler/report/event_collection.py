@@ -256,12 +256,8 @@ Lead = Callable[[PageRow], str]
 """Returns the address at which a capture is shown, empty where it is shown nowhere."""
 
 
-def _nowhere(_: PageRow) -> str:
-    return ""
-
-
 def sections(
-    collection: EventCollection, comparison: Comparison | None = None, lead: Lead = _nowhere
+    collection: EventCollection, comparison: Comparison | None = None, lead: Lead = lambda _: ""
 ) -> Iterator[tuple[str, str]]:
     """Yield heading and HTML of each section of a report on a collection; pictures need no scripts."""
     if collection.is_scored and len(collection.depths) > 1:

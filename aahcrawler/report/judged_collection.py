@@ -177,7 +177,7 @@ def evaluate(
     if drawn is not None:
         held = {each.url: found.get(each.url, _former(each)) for each in drawn.drawn if each.url in counted}
     known = {url: [each.grade for each in counted[url] if each.grade is not Grade.UNKNOWN] for url in held}
-    truth = {url: _share_of(said, at_least) for url, said in known.items() if said}
+    truth = {url: sum(is_relevant(each, at_least) for each in said) / len(said) for url, said in known.items() if said}
     rested = _truths(truth, held, drawn)
     precision, recall, even = _estimates(rested, drawn, (_precision, _recall, _break_even))
     lot = drawn.drawn if drawn is not None and drawn.order is Order.LOT else ()
@@ -222,10 +222,6 @@ def _best(judgements: Sequence[Judgement], samples: Sequence[Sample]) -> int | N
 def _former(page: DrawnPage) -> FramePage:
     """Return a drawn page as it was then, since the last crawl has no capture of it."""
     return FramePage(page.url, page.record, page.captured, page.score, page.is_member)
-
-
-def _share_of(grades: Sequence[Grade], at_least: Grade) -> float:
-    return sum(is_relevant(each, at_least) for each in grades) / len(grades)
 
 
 def _truths(truth: Mapping[str, float], held: Mapping[str, FramePage], drawn: Sample | None) -> _Truths:

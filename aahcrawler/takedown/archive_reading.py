@@ -305,7 +305,8 @@ def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
         for path in segments(crawl / folder, extension):
             for gap in walk(path, ENTRIES, read_whole):
                 for piece in damaged(crawl, gap, ENTRIES):
-                    yield from _owned_places(piece.place, _pages(piece.text), urls)
+                    pages = tuple(filter(None, map(_unquoted, _NAMED.findall(piece.text))))
+                    yield from _owned_places(piece.place, pages, urls)
 
 
 def read_whole(member: Member) -> None:
@@ -327,10 +328,6 @@ def _captures(text: bytes, known: Archived) -> tuple[str, ...]:
     graphs = {graph(line) for line in lines}
     named = {known.urls[each] for each in graphs if each in known.urls}
     return tuple(named | {url for _, url in captures_in(text)})
-
-
-def _pages(text: bytes) -> tuple[str, ...]:
-    return tuple(filter(None, map(_unquoted, _NAMED.findall(text))))
 
 
 def _unquoted(quoted: bytes) -> str:

@@ -122,14 +122,10 @@ def failing_rows(size: int, programs: Path) -> Iterator[Row]:
             for number in range(PAIRS):
                 others = ([], failing) if number % 2 else (failing, [])
                 pair = {len(each): _crawled(world, [*each, *well], folder) for each in others}
-                yield from (_failing_row(course, len(well), count) for count, course in pair.items())
+                yield from ({"archives": len(well), "that_fail": n, **asdict(each)} for n, each in pair.items())
                 more.append(pair[len(failing)].seconds / pair[0].seconds - 1)
             between = {"least": min(more), "greatest": max(more)}
             yield {"archives": len(well), "that_fail": len(failing), "more_time": median(more), **between}
-
-
-def _failing_row(course: _Course, well: int, failing: int) -> Row:
-    return {"archives": well, "that_fail": failing, **asdict(course)}
 
 
 def _crawled(world: DatedWorld, archives: Sequence[str], folder: Path) -> _Course:
@@ -300,7 +296,11 @@ def cost_rows(size: int) -> Iterator[Row]:
         files = write(world, folder / "warc")
         icd = definition(world, OURS, folder)
         source = open_archives(
-            "archives", [str(each) for each in files.values()], folder / "imports", choice_of(icd, world), _now
+            "archives",
+            [str(each) for each in files.values()],
+            folder / "imports",
+            choice_of(icd, world),
+            lambda: datetime.now(UTC),
         )
         urls = list(dict.fromkeys(each.url for each in world.captures))
         began = process_time()
@@ -345,10 +345,6 @@ def cost_rows(size: int) -> Iterator[Row]:
 
 async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
     return [each for url in urls async for each in source.captures(url, Demand(MAX_BYTES))]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def measured(scale: Scale, processes: int, kept: Path | None) -> list[Row]:

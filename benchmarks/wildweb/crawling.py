@@ -195,7 +195,7 @@ def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:
             raise CrawlError(f"{cases[0].kind}: {ended.output}") from None
-        asked = [_url(sent.request) for sent in server.taken()]
+        asked = [f"http://{_host(sent.request)}{sent.request.target}" for sent in server.taken()]
         verdicts = {seed["url"]: seed["verdict"] for seed in summary["seeds"]}
         pages = dict(_pages(output))
         return {case.name: _of(case, asked, pages, verdicts, ended.code) for case in cases}
@@ -237,10 +237,6 @@ def responder(cases: Sequence[Case]) -> Responder:
 
 def _host(request: Request) -> str:
     return request.field("Host").rpartition(":")[0].lower() or request.field("Host").lower()
-
-
-def _url(request: Request) -> str:
-    return f"http://{_host(request)}{request.target}"
 
 
 def _pages(crawl_folder: Path) -> Iterator[tuple[str, SeenPage]]:

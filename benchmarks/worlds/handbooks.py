@@ -173,7 +173,7 @@ def manual(host: str, folder: Path) -> Iterator[ArchivedResponse]:
     labels = {path: _labels(path, pages) for path in pages}
     counted = Counter(label for names in labels.values() for label in names)
     for path, page in pages.items():
-        url = _url(host, path)
+        url = f"https://{host}/{quote(path)}"
         telling = [name for name in labels[path] if counted[name] <= _WIDEST * len(pages)]
         yield ArchivedPage(url, page.body, tuple(f"{host}/{_plain(name)}" for name in telling))
         if posixpath.basename(path).startswith("index."):
@@ -230,10 +230,6 @@ def _labels(path: str, pages: Mapping[str, _Manual]) -> Sequence[str]:
         labels.append(f"{parent}/")
         parent = posixpath.dirname(parent)
     return labels
-
-
-def _url(host: str, path: str) -> str:
-    return f"https://{host}/{quote(path)}"
 
 
 def _plain(label: str) -> str:
