@@ -226,11 +226,11 @@ class ArchivedStream:
 
 
 _FIRST: Final = 2
-"""URLs that are looked up of a representation: its initialisation and its first segment."""
+"""The URLs of a representation that are looked up: of its initialisation and of its first segment."""
 _MAX_ELEMENTS: Final = 300_000
 _MAX_PASSED: Final = 300_000
-"""Child elements of a representation's ancestors, summed over representations, after which no further one is looked up:
-each look-up searches these children anew.
+"""The most child elements of ancestors, summed over the representations that are looked up: each look-up searches the
+children of its ancestors anew.
 """
 _ASKING: Final = frozenset({"Location", "PatchLocation", "UTCTiming", "ContentSteering", "Metrics"})
 """Elements that make a player ask a server for the time, for a newer manifest or for another server, or report to one.
@@ -332,7 +332,7 @@ _NAMES: Final = (".m3u8", ".m3u")
 
 
 def play_stream(responses: RecordedResponses, response: RecordedResponse, page: Page) -> None:
-    """Make a page's only player, whose source scripts had set, play the only stream whose parts the page requested.
+    """Make a page's only player, if scripts set its source, play the only stream whose parts the page requested.
 
     With several players or streams it is unknown which belong together, so the page is not changed. The page's tree is
     changed. DASH streams are ignored, as no browser plays them without scripts. Raises ``OSError`` and
@@ -360,7 +360,7 @@ def _needed(archive: Path, response: RecordedResponse) -> Iterator[str]:
 
 
 def _streams(responses: RecordedResponses, response: RecordedResponse, urls: list[str]) -> list[str]:
-    """Return those of the URLs whose captured playlists are named by no other playlist among them."""
+    """Return the URLs of captured playlists that none of the other playlists names."""
     parts: dict[str, frozenset[str]] = {}
     for url in islice(dict.fromkeys(urls), _MAX_LOOKED_UP):
         found = responses.lookup.nearest(url, response.moment)

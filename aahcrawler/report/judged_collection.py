@@ -21,13 +21,13 @@ from aahcrawler.tallies import plural
 
 RESAMPLES: Final = 2_000
 _AT_ONCE: Final = 2_000_000
-"""Weights that are held at once."""
+"""The most weights that are held in memory at once."""
 MAX_PAIRED: Final = 8
-"""Judges up to which each two are compared."""
+"""The most judges of whom each two are compared."""
 _GRADES: Final = (Grade.HIGHLY_RELEVANT, Grade.RELEVANT, Grade.NOT_RELEVANT, Grade.SPAM)
 
 Pages = Callable[[Collection[str]], Mapping[str, FramePage]]
-"""Tells the last capture of each page, of URLs that are given, as it is now; what was not captured is left out."""
+"""Returns the last capture of each given URL, without the URLs that were not captured."""
 
 
 def in_frame(pages: Iterable[FramePage]) -> Pages:
@@ -312,7 +312,7 @@ def _resampled(truths: _Truths, drawn: Sample | None) -> Iterator[np.ndarray]:
 
 
 def _resampling_groups(bands: np.ndarray, drawn: Sample | None) -> Iterator[tuple[np.ndarray, int | None]]:
-    """Yield the indexes of judged pages that are resampled together, and how many pages they stand for, None: any."""
+    """Yield the indexes of pages that are resampled together, and how many pages they stand for; None for any."""
     if drawn is None or drawn.order is not Order.LOT:
         yield np.arange(len(bands)), None
         return

@@ -2,13 +2,13 @@
 
     python -m benchmarks.collections --json FILE [--seeds N] [--size N] [--pages N] [--quick]
 
-Worlds of events that recur and of events that happen once are made of the numbers from 0 on, which nothing was chosen
-by; choices were made on those from 100 on. Pages are those of three archives that overlap in part. With ``--json``,
-worlds that were measured are kept in lines of JSON beside it, and a run that was ended goes on from there.
+The events of some worlds recur, those of others happen once. Their seeds count from 0; nothing was chosen by these
+worlds: choices were made on worlds with seeds from 100 on. The pages of a world are in three archives that overlap in
+part. With ``--json``, measured worlds are kept in lines of JSON beside the file, and an ended run goes on from there.
 
 - ``precision``, ``recall`` and ``break_even`` are of the pages that a crawl got, the last one of their order by score;
-  ``break_even_held`` is that of everything that archives hold, the same for all configurations. Relevant is what is
-  about the event, mainly or in part; ``accumulated`` adds up what is so in truth of what a crawl got.
+  ``break_even_held`` is that of everything that archives hold, the same for all configurations. A page is relevant if
+  it is about the event, mainly or in part; ``accumulated`` is the sum of the true relevance of the pages got.
 - ``considered`` counts URLs that were met, ``retrieval_rate`` is the share of those looked up that archives have, and
   ``looked_up_a_relevant`` how many were looked up for each relevant page.
 - Differences are paired over worlds, with the 95 % interval of 2,000 resamples.
@@ -87,7 +87,7 @@ DELAY: Final = 0.1
 SLOW: Final = 3.0
 """Seconds that the slow archive takes for a response."""
 PAIRS: Final = 5
-"""Crawls with archives that fail and without, of each kind: the median lies within five with 94 %."""
+"""The pairs of crawls, with failing archives and without: the median lies within five of them with 94 %."""
 _SEED: Final = 100
 
 

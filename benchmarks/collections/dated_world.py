@@ -21,7 +21,7 @@ import yaml
 
 _WORDS: Final = yaml.safe_load(Path(__file__).with_name("event_words.yaml").read_text("utf-8"))
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = _WORDS["fields"]
-"""Of each field its nouns, its verbs and its adjectives."""
+"""The nouns, verbs and adjectives of each field."""
 
 _COMMON: Final = _WORDS["common"].split()
 _COMMON_VERBS: Final = _WORDS["common_verbs"].split()

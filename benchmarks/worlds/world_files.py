@@ -19,7 +19,7 @@ TOPICS, SAMPLES, SEEDS = 5, 4, 20
 _MIN_URLS, _MAX_SHARE = 60, 0.12
 """The pages that a label needs to be a topic, and the share of the world it may have at most."""
 _RELEVANT = (60, 0.2)
-"""The same for the pages relevant to a sample: of fewer or more, an order of fetching shows little."""
+"""The same bounds for the pages relevant to a sample: with fewer or more, an order of fetching shows little."""
 _SHARED = 0.3
 """A label that shares this part of its pages with another one is the same topic."""
 _OF_ONE_SITE = 2
