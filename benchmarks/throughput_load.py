@@ -235,7 +235,7 @@ def threads_of(pages: int) -> int:
     """Return the number of threads on each board for which all boards together have about so many pages.
 
     >>> threads_of(2500)
-    74
+    73
     """
     return max(1, int((pages / FORUM_HOSTS - 2) / 1.04))
 
