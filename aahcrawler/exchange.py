@@ -71,29 +71,29 @@ class Exchange:
     started_at: datetime
     truncated: Truncation | None = None
     head_size: int = 0
-    """How many bytes of the response are its head, 0 where that is not known."""
+    """The length of the response's head in bytes; 0 if unknown."""
     session: str = ""
-    """How the site knew who asked (``login``, ``basic``, ``digest``, ``cookies``, ``header``); empty: not at all."""
+    """How the crawl signed in: by ``login``, ``basic``, ``digest``, ``cookies`` or ``header``; empty if it did not."""
     redacted: str = ""
-    """What of the exchange is masked, empty where it is as it passed."""
+    """What of the exchange is masked; empty if nothing is."""
     proxy: str = ""
-    """The proxy that it went through, empty where there was none."""
+    """The proxy that the exchange went through; empty if there was none."""
     tls_problem: str = ""
-    """What was wrong with the site's certificate, which was accepted all the same; empty where it verified."""
+    """Why the site's certificate does not verify, although it was accepted; empty if it verifies."""
     resource_type: str = ""
-    """What a browser asked for it as (``Document``, ``Script``, ``XHR``), empty where none did."""
+    """The type of resource that a browser requested (``Document``, ``Script``, ``XHR``); empty if no browser did."""
     initiator: str = ""
-    """What made the browser ask: ``parser``, ``script``, or whatever the DevTools protocol names; empty if unknown."""
+    """What made a browser request it, named as in the DevTools protocol (``parser``, ``script``); empty if unknown."""
     shown_on: str = ""
-    """The URL of the page on which a browser asked for it, empty where none did and for the page itself."""
+    """The URL of the page for which a browser sent the request; empty if no browser did, and for the page itself."""
     rendered: Rendered | None = None
-    """The page as a browser left it, where the archive holds that beside the response."""
+    """The document that the archive holds beside the response; None if it holds none."""
 
     kept_in: str = ""
-    """The id of the record that the archive has the response in already, empty for what is to be archived."""
+    """The id of the record in which the archive already holds the response; empty if it is yet to be archived."""
 
     memento: Memento | None = None
-    """Which archive it was taken from; None where it passed the connection to its site."""
+    """The archive that the response was taken from; None if it came from its site."""
 
     @property
     def is_fetched(self) -> bool:

@@ -170,7 +170,8 @@ def main() -> None:
             folder = Path(name) / str(number)
             for row in rows(plan, known[known_site.name], site, methods, folder):
                 measured.append(row)
-                print(_told(row), file=sys.stderr, flush=True)
+                told = (f"{name}={value}" for name, value in row.items() if value is not None)
+                print(*told, file=sys.stderr, flush=True)
             shutil.rmtree(folder, ignore_errors=True)
     report(measured, arguments.json)
     report(means(measured), None)
@@ -185,11 +186,6 @@ def _prepared(
     if site.name not in made:
         made[site.name] = repeating(site, folder / "repeated", seed=0)
     return made[site.name]
-
-
-def _told(row: Row) -> str:
-    """Return a row as a line of progress."""
-    return " ".join(f"{name}={value}" for name, value in row.items() if value is not None)
 
 
 def plans(arguments: argparse.Namespace) -> list[Plan]:

@@ -66,7 +66,7 @@ def measure(magazine: Magazine, method: Method, folder: Path) -> dict[str, Cell]
     """Crawl a magazine into ``folder/crawl``; return what was found, and what it cost."""
     definition, crawl = folder / "icd.yaml", folder / "crawl"
     with ExactServer().running() as server:
-        server.answering = lambda request: attached(request) or magazine.answering(request)
+        server.respond = lambda request: attached(request) or magazine.respond(request)
         text = _ICD.format(seed=json.dumps(f"{server.origin}/"), use=_USES[method], output=json.dumps(str(crawl)))
         definition.write_text(text, "utf-8")
         used = run([sys.executable, "-m", "aahcrawler.cli", "crawl", str(definition)], os.environ, MAX_SECONDS)
@@ -110,7 +110,7 @@ def blocks(archive: Path) -> list[tuple[str, str, bytes]]:
 
 def differing(recorded: Sequence[tuple[str, str, bytes]], passed: Sequence[Sent]) -> int:
     """Return how many archived responses do not equal a sent one, each sent response being matched once."""
-    sent = Counter((each.url, each.answer) for each in passed)
+    sent = Counter((each.url, each.response) for each in passed)
     kept = Counter((url, block) for kind, url, block in recorded if kind == "response")
     return (kept - sent).total()
 

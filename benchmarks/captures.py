@@ -75,17 +75,17 @@ def _page(random: Random) -> bytes:
 
 
 def _records(number: int, date: str, body: bytes) -> Iterator[bytes]:
-    url, answer = f"http://site{number % 997}.test/page/{number}", f"urn:uuid:00000000-0000-4000-8000-{number:012x}"
+    url, response = f"http://site{number % 997}.test/page/{number}", f"urn:uuid:00000000-0000-4000-8000-{number:012x}"
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(body)
     digest = labelled_digest(hashlib.sha1(body, usedforsecurity=False).digest())
     asked = f"GET /page/{number} HTTP/1.1\r\nHost: site{number % 997}.test\r\n\r\n".encode()
-    target, beside = f"WARC-Target-URI: {url}\r\n", f"WARC-Concurrent-To: <{answer}>\r\n"
+    target, beside = f"WARC-Target-URI: {url}\r\n", f"WARC-Concurrent-To: <{response}>\r\n"
     said = f"WARC-Payload-Digest: {digest}\r\nContent-Type: application/http;msgtype=response\r\n"
-    yield _record("response", answer, date, target + said, head + body)
+    yield _record("response", response, date, target + said, head + body)
     kind = "Content-Type: application/http;msgtype=request\r\n"
-    yield _record("request", answer.replace("-4000-", "-4001-"), date, target + beside + kind, asked)
+    yield _record("request", response.replace("-4000-", "-4001-"), date, target + beside + kind, asked)
     kind = "Content-Type: application/json\r\n"
-    yield _record("metadata", answer.replace("-4000-", "-4002-"), date, beside + kind, b'{"format":1}')
+    yield _record("metadata", response.replace("-4000-", "-4002-"), date, beside + kind, b'{"format":1}')
 
 
 def _record(kind: str, record_id: str, date: str, fields: str, block: bytes) -> bytes:
@@ -103,7 +103,7 @@ def _fastwarc_records(folder: Path) -> tuple[int, float]:
     return found, time.process_time() - begun
 
 
-def _fastwarc_answers(folder: Path) -> tuple[int, float]:
+def _fastwarc_responses(folder: Path) -> tuple[int, float]:
     begun = time.process_time()
     found = 0
     for path in segments(folder, WARC):
@@ -158,7 +158,7 @@ def _pages(folder: Path) -> tuple[int, float]:
 
 MEASURED: Mapping[str, Callable[[Path], tuple[int, float]]] = {
     "fastwarc: records": _fastwarc_records,
-    "fastwarc: answers read": _fastwarc_answers,
+    "fastwarc: answers read": _fastwarc_responses,
     "source": _source,
     "source: again": _again,
     "source: by record": _by_record,

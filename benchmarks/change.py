@@ -9,8 +9,8 @@
 Pages change over three years as Poisson processes at the rates in the paper on changes of the Web of Data (table 2), in
 bursts, or regularly. ``--traces`` adds real pages (for each a name and times in Unix seconds, the first being the first
 record). Recall is the share of changes that were seen, precision the changes seen per visit, over all pages of a seed.
-Each policy runs as it is, and with its intervals stretched, or its price set, so that it makes as many visits as
-``gold``, which knows the mean time between the changes of each page, and a third of them. The jumping rate runs alone,
+Each policy runs as it is, then with as many visits as ``gold``, and with a third of these: its intervals are stretched,
+or its price is set. ``gold`` knows the mean time between the changes of each page. The jumping rate runs alone,
 and ``together``: all pages begin at once, and learn from one another from time to time. The ``ideal learner`` begins
 with the rates of the table, which is the most that pages in common can tell.
 

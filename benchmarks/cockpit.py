@@ -88,8 +88,8 @@ class Cockpit:
     def fetched(self, connection: HTTPConnection, path: str) -> tuple[int, bytes]:
         """Return the status and body of a page."""
         connection.request("GET", path, headers={"Cookie": self.cookie})
-        answer = connection.getresponse()
-        return answer.status, answer.read()
+        response = connection.getresponse()
+        return response.status, response.read()
 
     def let_into_replay(self, page: bytes) -> tuple[str, str]:
         """Return the path and the cookie with which the frame of a capture's page shows the capture."""
@@ -168,11 +168,11 @@ def _posted(
         "Cookie": cookie,
     }
     connection.request("POST", path, urlencode(fields), headers)
-    answer = connection.getresponse()
-    answer.read()
-    told = {name.lower(): value for name, value in answer.getheaders()}
+    response = connection.getresponse()
+    response.read()
+    told = {name.lower(): value for name, value in response.getheaders()}
     connection.close()
-    return answer.status, told
+    return response.status, told
 
 
 def _wait(port: int) -> None:
@@ -185,7 +185,7 @@ def _wait(port: int) -> None:
                 return
         except OSError:
             time.sleep(0.05)
-    raise AssertionError("the cockpit does not answer")
+    raise AssertionError("the cockpit does not respond")
 
 
 STUDIO = f"/crawls/{CRAWL}/studio"
@@ -266,10 +266,10 @@ def _done(browser: Cockpit, path: str, fields: Mapping[str, str]) -> tuple[str, 
     with closing(HTTPConnection("127.0.0.1", browser.port, timeout=120)) as connection:
         while "/jobs/" in to:
             connection.request("GET", to, headers={"Cookie": browser.cookie})
-            answer = connection.getresponse()
-            text = answer.read().decode()
-            to = answer.getheader("Location") or to
-            if answer.status == 200 and "data-again" not in text:
+            response = connection.getresponse()
+            text = response.read().decode()
+            to = response.getheader("Location") or to
+            if response.status == 200 and "data-again" not in text:
                 break
             assert time.perf_counter() - began < _PATIENCE, text[-500:]
             time.sleep(0.1)
@@ -364,8 +364,8 @@ def replayed(browser: Cockpit, record: str, times: int) -> Row:
 
     def ask(asked: HTTPConnection, path: str) -> tuple[int, bytes]:
         asked.request("GET", path, headers=headers)
-        answer = asked.getresponse()
-        return answer.status, answer.read()
+        response = asked.getresponse()
+        return response.status, response.read()
 
     with closing(connected(browser.port)) as connection:
         _, page = browser.fetched(connection, f"/crawls/{CRAWL}/captures/{record}")
@@ -452,8 +452,8 @@ def get(connection: HTTPConnection, path: str) -> dict[str, list[dict[str, str]]
 def fetched(connection: HTTPConnection, path: str) -> tuple[int, bytes]:
     """Return the status and body of a response."""
     connection.request("GET", path)
-    answer = connection.getresponse()
-    return answer.status, answer.read()
+    response = connection.getresponse()
+    return response.status, response.read()
 
 
 Ask = Callable[[HTTPConnection, str], tuple[int, bytes]]

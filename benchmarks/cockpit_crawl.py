@@ -177,7 +177,8 @@ def write_crawl(folder: Path, shape: Shape) -> None:
     _put_aside(folder, shape.crawl - 1)
     (folder / DEFINITION).write_text(json.dumps(icd.meaning()), "utf-8")
     clock = _Clock(invented(shape, 0).fetched_at)
-    job = _Job(icd, shape.crawl, clock.now, clock.now, _counts(shape))
+    counts = Counts({State.DONE: shape.pages, State.QUEUED: shape.queued}, {}, 0)
+    job = _Job(icd, shape.crawl, clock.now, clock.now, counts)
     with _writing(folder, icd, shape, clock) as writers, (folder / LOG).open("w", encoding="utf-8") as log:
         writers.scores.offered(Source.SEED, [(page_url(0), 1.0)])
         log.write(f"{_written(clock.now)} INFO crawl.startup.factory crawl {shape.crawl} begun, in {folder}\n")
@@ -383,10 +384,6 @@ def _counted(page: InventedPage, became: str) -> dict[str, float]:
         counts[f"object:{each.type}"] = counts.get(f"object:{each.type}", 0) + 1
     counts |= {f"refused:{reason}": len(places) for reason, places in page.refused.items()}
     return counts
-
-
-def _counts(shape: Shape) -> Counts:
-    return Counts({State.DONE: shape.pages, State.QUEUED: shape.queued}, {}, 0)
 
 
 def _put_aside(folder: Path, former: int) -> None:

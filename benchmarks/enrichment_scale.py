@@ -1,9 +1,9 @@
-"""How long `aah enrich` takes over many posts, in how much memory, and whether kills change what it says.
+"""Measures time and memory of `aah enrich` over many posts, and whether kills change what it says.
 
     python -m benchmarks.enrichment_scale --json FILE [--posts 100000] [--processes 2] [--kills 5] [--killed-posts 2000]
 
 The posts are those of the worlds of ``enrichment_world.py``, some 60 words each in four languages, on boards of their
-own, every one with a sentence more that has a name out of twenty thousand. The command is run over them with the models
+own. Each has one more sentence, with one of twenty thousand names. The command is run over them with the models
 that are installed and without any, in processes of its own: ``wall_minutes`` of each step, the objects that it is done
 with in a second, ``peak_mib`` of all its processes together, and the machine's ``load`` when it ended.
 

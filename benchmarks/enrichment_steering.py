@@ -1,10 +1,10 @@
-"""Whether steering a crawl by what relevant pages speak of brings it to more of them: on against off, paired by world.
+"""Measures whether steering leads a crawl to more relevant pages: crawls with and without it, paired by world.
 
     python -m benchmarks.enrichment_steering --json FILE [--seeds 20]
 
-A world has pages of twelve subjects, one of which is wanted. The definition knows two words of that; the names that
-pages of a subject have in their texts are known to nobody. Of each page's links some lead to its own subject; the
-anchor of a link is the title of the page behind it, which may hold a word or a name of its subject, or neither. A crawl
+A world has pages of twelve subjects, one of which is wanted. The definition knows two words of that subject,
+and none of the names in the texts of its pages. Some links of each page lead to its own subject. The anchor of a link
+is the title of the page behind it, which may hold a word or a name of its subject, or neither. A crawl
 fetches best first: a link is worth the mean of whether its page and its anchor have a known word. With steering it
 stops after each 25 pages, has the names found in what it fetched (without a model), and raises what waits, by the
 rules and bounds of `aah enrich --steer`.

@@ -113,19 +113,19 @@ def data(content: object, *, status: int = 200) -> Reply:
     return reply(json.dumps(content), JSON, ("Cache-Control", "no-store"), status=status)
 
 
-def compressed(answer: Reply, request: Request) -> Reply:
+def compressed(response: Reply, request: Request) -> Reply:
     """Return a response in the best coding that the request accepts: Brotli, gzip, or none."""
     accepted = request.field("Accept-Encoding")
     if "br" in re.split(r"[,; ]+", accepted):
-        return _coded(answer, "br", brotli.compress(answer.body, quality=4))
+        return _coded(response, "br", brotli.compress(response.body, quality=4))
     if "gzip" in accepted:
-        return _coded(answer, "gzip", gzip.compress(answer.body, 5, mtime=0))
-    return answer
+        return _coded(response, "gzip", gzip.compress(response.body, 5, mtime=0))
+    return response
 
 
-def _coded(answer: Reply, coding: str, body: bytes) -> Reply:
-    fields = (*answer.fields, ("Content-Encoding", coding), ("Vary", "Accept-Encoding"))
-    return replace(answer, pieces=(body,), fields=fields)
+def _coded(response: Reply, coding: str, body: bytes) -> Reply:
+    fields = (*response.fields, ("Content-Encoding", coding), ("Vary", "Accept-Encoding"))
+    return replace(response, pieces=(body,), fields=fields)
 
 
 def not_found() -> Reply:
@@ -143,7 +143,7 @@ def attached(request: Request) -> Reply | None:
 _HOST: Final = "127.0.0.1"
 _IDLE: Final = 60.0
 _MAX_HEAD_LENGTH: Final = 1 << 20
-Answering = Callable[[Request], Reply]
+Responder = Callable[[Request], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +152,16 @@ class Sent:
 
     url: str
     request: Request
-    answer: bytes
+    response: bytes
     whole: bool
 
 
 class ExactServer:
-    """Responds to requests by ``answering``, which may be replaced at any time; ``log`` has the exchanges in order."""
+    """Responds to requests by ``respond``, which may be replaced at any time; ``log`` has the exchanges in order."""
 
     def __init__(self) -> None:
         """Bind a free port."""
-        self.answering: Answering = lambda _: not_found()
+        self.respond: Responder = lambda _: not_found()
         self.log: list[Sent] = []
         self._listening = socket.create_server((_HOST, 0), backlog=128)
         self.port: int = self._listening.getsockname()[1]
@@ -208,38 +208,34 @@ class ExactServer:
             self._connections.add(connection)
         try:
             reader = _Reader(connection)
-            while (request := reader.request()) is not None and self._answer(connection, request):
+            while (request := reader.request()) is not None and self._respond(connection, request):
                 pass
         except (OSError, ValueError):
-            pass  # Who asks may hang up at any time, and a request that is none gets no answer.
+            pass  # Who asks may hang up at any time, and a request that is none gets no response.
         finally:
             with self._lock:
                 self._connections.discard(connection)
             connection.close()
 
-    def _answer(self, connection: socket.socket, request: Request) -> bool:
+    def _respond(self, connection: socket.socket, request: Request) -> bool:
         """Respond to a request; return whether another one may follow on the connection."""
-        answer = self.answering(request)
-        sent = [answer.head()]
+        response = self.respond(request)
+        sent = [response.head()]
         whole = False
         try:
             connection.sendall(sent[0])
             if request.method != "HEAD":
-                self._send_body(connection, answer, sent)
+                for number, piece in enumerate(response.framed()):
+                    if number and response.pause:
+                        time.sleep(response.pause)
+                    sent.append(piece)
+                    connection.sendall(piece)
             whole = True
         finally:
             with self._lock:
                 self.log.append(Sent(self.origin + request.target, request, b"".join(sent), whole))
-        ends = answer.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
+        ends = response.framing is Framing.CLOSE or request.field("Connection").lower() == "close"
         return not ends
-
-    @staticmethod
-    def _send_body(connection: socket.socket, answer: Reply, sent: list[bytes]) -> None:
-        for number, piece in enumerate(answer.framed()):
-            if number and answer.pause:
-                time.sleep(answer.pause)
-            sent.append(piece)
-            connection.sendall(piece)
 
 
 class _Reader:

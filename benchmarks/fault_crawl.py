@@ -78,13 +78,13 @@ class Cable:
         writer.close()
 
 
-ANSWER_SECONDS = 0.03
+RESPONSE_SECONDS = 0.03
 CLOCK_SLACK = 0.02
 """The most seconds by which clocks and schedulers of two processes may differ over a delay."""
 
 _DATA, _ICON = "/data/", "/favicon.ico"
 SCRIPTED = b"""<!doctype html><html lang=en><title>Storm</title><body><div id=app></div><script>
-fetch("/data/" + (location.pathname.slice(1) || "0")).then(answer => answer.json()).then(found => {
+fetch("/data/" + (location.pathname.slice(1) || "0")).then(response => response.json()).then(found => {
   const add = (kind, text, more) =>
     app.append(Object.assign(document.createElement(kind), { textContent: text }, more));
   add("h1", "Storm " + found.page);
@@ -133,7 +133,7 @@ class FaultSite:
     pages: int
     port: int = 0
     requests: list[Request] = field(default_factory=list)
-    answer_seconds: float = ANSWER_SECONDS
+    response_seconds: float = RESPONSE_SECONDS
     cuts: list[Cut] = field(default_factory=list)
     """Where the responses to the next requests break off."""
     is_scripted: bool = False
@@ -172,10 +172,10 @@ class FaultSite:
     async def serve(self) -> None:
         """Listen on the IP addresses of all domains."""
         for domain in range(self.domains):
-            server = await asyncio.start_server(self._answer, address(domain), self.port)
+            server = await asyncio.start_server(self._respond, address(domain), self.port)
             self.port = server.sockets[0].getsockname()[1]
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 await self._one(head.decode("latin-1"), reader, writer)
@@ -193,8 +193,8 @@ class FaultSite:
         self.requests.append(request)
         try:
             await self._pause(reader)
-            answer = self._message(fields["host"], path)
-            writer.write(b"".join(answer) if request.cut is None else request.cut.of(*answer))
+            response = self._message(fields["host"], path)
+            writer.write(b"".join(response) if request.cut is None else request.cut.of(*response))
             await writer.drain()
         finally:
             request.end = monotonic()
@@ -204,7 +204,7 @@ class FaultSite:
     async def _pause(self, reader: asyncio.StreamReader) -> None:
         """Wait for as long as a response takes; raise ``ConnectionResetError`` if the client leaves meanwhile."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(reader.read(1), self.answer_seconds)
+            await asyncio.wait_for(reader.read(1), self.response_seconds)
             raise ConnectionResetError
 
     def _message(self, host: str, path: str) -> tuple[bytes, bytes]:
@@ -219,9 +219,9 @@ class FaultSite:
         led.append(self._url((domain + 1) % self.domains, page))
         links = "".join(f'<li><a href="{url}">{url}</a></li>' for url in led)
         if is_data:
-            return _answer("application/json", json.dumps({"page": page, "domain": domain, "links": led}).encode())
+            return _response("application/json", json.dumps({"page": page, "domain": domain, "links": led}).encode())
         if self.is_scripted:
-            return _answer("text/html", SCRIPTED)
+            return _response("text/html", SCRIPTED)
         text = f"<h1>Storm {page}</h1><p>The storm surge of year {page} broke the dike of harbour {domain}.</p>"
         body = f"<!doctype html><html lang=en><title>Storm {page}</title><body>{text}<ul>{links}</ul></html>".encode()
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
@@ -233,7 +233,7 @@ class FaultSite:
         return f"http://d{domain}.test/{f'{page}.html' if page else ''}"
 
 
-def _answer(media_type: str, body: bytes) -> tuple[bytes, bytes]:
+def _response(media_type: str, body: bytes) -> tuple[bytes, bytes]:
     return f"HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {len(body)}\r\n\r\n".encode(), body
 
 

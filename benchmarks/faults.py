@@ -10,9 +10,9 @@ through a socket which can be cut. One round is one fault, at a random moment of
 - ``server frozen``: it stands still (SIGSTOP) for up to two seconds;
 - ``network cut``: all connections to it end, whatever is on its way, and none can be made for up to 1.5 seconds;
 - ``worker killed``: one worker is killed and started again within half a second;
-- ``killed in flight``: the same, while requests are under way that take a second to be answered;
+- ``killed in flight``: the same, while requests are under way whose responses take a second;
 - ``crawl killed``: the same, where ``aah crawl`` fetches alone, with a server of its own;
-- ``connections dropped``: the web server closes up to three connections that it had kept open, each without an answer,
+- ``connections dropped``: the web server closes up to three connections that it had kept open, each without a response,
   in the middle of its head, or in the middle of its body;
 - ``clock jump``: the wall clock of the server or of a worker jumps by up to two hours, forwards or back;
 - ``slow disk``: each write to a file and each sync of the server or of a worker takes up to half a second longer, for
@@ -36,9 +36,9 @@ Rows: ``lost`` counts pages that are in no archive, or not done in the frontier;
 requests for a page that was asked for before, and was not being fetched or settled when a fault struck;
 ``stuck_queues`` queues that hold URLs when the crawl has ended, or asked for nothing in 90 seconds;
 ``politeness_violations`` requests to a domain, robots.txt too, that began sooner than the delay after the one before
-had ended, with an answer or with its connection, by the web server's own log; ``retries_uncounted`` the difference
-between answers that broke off and retries that the crawl counts, where connections are dropped; ``stopped`` how often a
-worker stopped the crawl, as it does where the server is out of memory, and for no other of these faults.
+had ended, with a response or with its connection, by the web server's own log; ``retries_uncounted`` the difference
+between responses that broke off and retries that the crawl counts, where connections are dropped; ``stopped`` how often
+a worker stopped the crawl, as it does where the server is out of memory, and for no other of these faults.
 """
 
 import argparse
@@ -53,7 +53,7 @@ from pathlib import Path
 from random import Random
 from signal import SIGCONT, SIGKILL, SIGSTOP
 
-from benchmarks.fault_crawl import ANSWER_SECONDS, Cut, FaultCrawl, FaultSite, LoneCrawl, Machine, Request, interposer
+from benchmarks.fault_crawl import RESPONSE_SECONDS, Cut, FaultCrawl, FaultSite, LoneCrawl, Machine, Request, interposer
 from benchmarks.results import Row, report
 
 WORKERS, DOMAINS = 2, 8
@@ -110,13 +110,13 @@ def worker_killed(crawl: FaultCrawl, chance: Random) -> None:
 
 
 def killed_in_flight(crawl: FaultCrawl, chance: Random) -> None:
-    """Kill a worker while requests are being answered slowly."""
-    crawl.site.answer_seconds = 1.0
+    """Kill a worker while the web server responds slowly."""
+    crawl.site.response_seconds = 1.0
     asked = len(crawl.site.requests)
     crawl.until(lambda: crawl.is_over or len(crawl.site.requests) >= asked + 2, 40)
     time.sleep(chance.uniform(0, 0.5))
     worker_killed(crawl, chance)
-    crawl.site.answer_seconds = ANSWER_SECONDS
+    crawl.site.response_seconds = RESPONSE_SECONDS
 
 
 def browser_killed(crawl: FaultCrawl, chance: Random) -> None:

@@ -234,7 +234,7 @@ class Boards(Pages):
                     return
                 self._kept[host, f"/{address}"] = self._made(host, f"/{address}")
 
-    def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
+    def respond(self, host: str, target: str, fields: dict[str, str]) -> bytes:
         """Return the response for a path of a host: its page, or 304."""
         tag = f'"{crc32(target.encode()):08x}"'
         validators = f"ETag: {tag}\r\nLast-Modified: {MODIFIED}\r\n"

@@ -4,11 +4,11 @@
 
 URLs are those of ``benchmarks.frontier_peer``: many pay-level domains of different sizes, 70 characters on average. All
 systems use a server of their own, started as crawls start theirs (append-only file, unix socket), and one client that
-waits for each answer.
+waits for each response.
 
-- ``aahcrawler``: the public API in batches of 100. Offers are a page's links with the page's URL as ``via``; re-scored
-  and leased are 100 URLs at a time, without delays: ``leases_per_second`` ten of a queue at once (``balance`` 10),
-  ``single_leases_per_second`` one of a queue (``balance`` 1), where every URL has a connection of its own.
+- ``aahcrawler``: the public API in batches of 100. Offers are a page's links with the page's URL as ``via``. 100
+  URLs at a time are re-scored, and leased without delays: for ``leases_per_second`` ten of a queue at once (``balance``
+  10), for ``single_leases_per_second`` one of a queue (``balance`` 1), where every URL has a connection of its own.
 - ``scrapy-redis``: one request at a time, as its scheduler does it: ``RFPDupeFilter`` and ``SpiderPriorityQueue``. To
   re-score is to push again with another priority, which queues the URL twice.
 - ``zadd``: ``redis-benchmark``'s pipelined ZADD of random members into one sorted set, 100 at a time, where that

@@ -240,7 +240,8 @@ def looked_up(captures: int, place: Path) -> Row:
             for second in (10, 20):
                 fields = f'"url": "{_url(page)}", "mime": "text/html", "status": "200", "digest": "sha1:{"A" * 32}"'
                 at = f'"length": "4123", "offset": "{written}", "filename": "a-20120101000000-00001.warc.gz"'
-                file.write(f"{_key(page)} 201203041213{second} {{{fields}, {at}}}\n")
+                key = f"example,site{page // _SITE:08})/archive/page-{page % _SITE:02}.html"
+                file.write(f"{key} 201203041213{second} {{{fields}, {at}}}\n")
                 written += 1
     lookup, seconds = CaptureLookup(place / "looked"), []
     for _ in range(_LOOKS):
@@ -255,10 +256,6 @@ def looked_up(captures: int, place: Path) -> Row:
 
 def _url(page: int) -> str:
     return f"http://site{page // _SITE:08}.example/archive/page-{page % _SITE:02}.html"
-
-
-def _key(page: int) -> str:
-    return f"example,site{page // _SITE:08})/archive/page-{page % _SITE:02}.html"
 
 
 if __name__ == "__main__":

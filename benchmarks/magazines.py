@@ -19,7 +19,7 @@ from benchmarks.software.writing import Size, Writer
 class Magazine:
     """A site, and the articles that its readers see."""
 
-    answering: Callable[[Request], Reply]
+    respond: Callable[[Request], Reply]
     articles: tuple[Described, ...]
 
 
@@ -32,7 +32,10 @@ SHELL: Final = """<!doctype html>
 """
 _RUNTIME: Final = """
 window.gazette = {
-  get: path => fetch('/api/' + path).then(answer => { if (!answer.ok) throw answer.status; return answer.json(); }),
+  get: path => fetch('/api/' + path).then(response => {
+    if (!response.ok) throw response.status;
+    return response.json();
+  }),
   root: document.querySelector('gazette-root'),
 };
 """
@@ -78,7 +81,7 @@ class Gazette:
         self._articles = {thread.id: thread for thread in articles}
         self._below = below
 
-    def answer(self, request: Request) -> Reply:
+    def respond(self, request: Request) -> Reply:
         """Return the response to a request."""
         path = request.path
         if path == "/robots.txt":
@@ -136,11 +139,11 @@ class Mixed:
         self._made = {thread.id: thread for thread in made}
         self._stories = Gazette(told, _BELOW)
 
-    def answer(self, request: Request) -> Reply:
+    def respond(self, request: Request) -> Reply:
         """Return the response to a request."""
         path = request.path
         if path.startswith((f"/{_BELOW}", "/api/")) or path in FILES or path == "/robots.txt":
-            return self._stories.answer(request)
+            return self._stories.respond(request)
         if path == "/":
             return page(self._list(int(request.query.get("page", "1"))))
         found = self._made.get(path.removeprefix("/news/"))
@@ -181,7 +184,7 @@ def _described(thread: Thread, path: str) -> Described:
 
 
 def _opened(site: Gazette | Mixed) -> Magazine:
-    return Magazine(site.answer, tuple(site.articles()))
+    return Magazine(site.respond, tuple(site.articles()))
 
 
 MAGAZINES: Final = {

@@ -36,7 +36,7 @@ class Pages(ABC):
         self._asked: dict[tuple[str, str], None] = {}
 
     @abstractmethod
-    def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
+    def respond(self, host: str, target: str, fields: dict[str, str]) -> bytes:
         """Return the response to a request, given header fields with names in lower case."""
 
     def ask(self, host: str, target: str) -> None:
@@ -55,7 +55,7 @@ class Pages(ABC):
         return counts
 
 
-class Answering(asyncio.Protocol):
+class PageProtocol(asyncio.Protocol):
     """One connection, kept open; responds to requests one after the other."""
 
     def __init__(self, host: str, pages: Pages) -> None:
@@ -73,9 +73,9 @@ class Answering(asyncio.Protocol):
         self._pending += data
         while (end := self._pending.find(b"\r\n\r\n")) >= 0:
             head, self._pending = self._pending[:end].decode("latin-1"), self._pending[end + 4 :]
-            self._transport.write(self._answer(head))
+            self._transport.write(self._response(head))
 
-    def _answer(self, head: str) -> bytes:
+    def _response(self, head: str) -> bytes:
         request, *lines = head.split("\r\n")
         target = request.split(" ")[1]
         if target == COUNTS:
@@ -83,10 +83,10 @@ class Answering(asyncio.Protocol):
         if target == PAGES:
             return message("200 OK", json.dumps(self._pages.asked()).encode(), "application/json")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        answer = self._pages.answer(self._host, target, fields)
+        response = self._pages.respond(self._host, target, fields)
         self._pages.counts.requests += 1
-        self._pages.counts.bytes += len(answer)
-        return answer
+        self._pages.counts.bytes += len(response)
+        return response
 
 
 def message(status: str, body: bytes, media_type: str = "text/html; charset=utf-8", fields: str = "") -> bytes:
@@ -104,14 +104,14 @@ class Served:
 
     def counts(self) -> Counts:
         """Return the counts of requests and responses since the last call."""
-        with urlopen(self.url + COUNTS[1:]) as answer:
-            return Counts(**json.load(answer))
+        with urlopen(self.url + COUNTS[1:]) as response:
+            return Counts(**json.load(response))
 
     def pages(self) -> tuple[str, ...]:
         """Return the URLs of the pages requested since the last call of ``counts``."""
         port = self.url.rpartition(":")[2].strip("/")
-        with urlopen(self.url + PAGES[1:]) as answer:
-            addresses = (address.partition("/") for address in json.load(answer))
+        with urlopen(self.url + PAGES[1:]) as response:
+            addresses = (address.partition("/") for address in json.load(response))
         return tuple(f"http://{host}:{port}/{path}" for host, _, path in addresses)
 
 
@@ -133,7 +133,7 @@ async def serve(hosts: Sequence[str], pages: Pages) -> None:
     loop, port = asyncio.get_running_loop(), 0
     servers = []
     for host in hosts:
-        server = await loop.create_server(lambda host=host: Answering(host, pages), host, port)  # type: ignore[misc]
+        server = await loop.create_server(lambda host=host: PageProtocol(host, pages), host, port)  # type: ignore[misc]
         port = server.sockets[0].getsockname()[1]
         servers.append(server)
     print(port, flush=True)

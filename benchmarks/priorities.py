@@ -164,8 +164,10 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, default=PROJECT / ".cache" / "worlds", metavar="FOLDER")
     parser.add_argument("--json", type=Path, default=None, metavar="FILE")
     options = parser.parse_args()
-    strategies = tuple(dict.fromkeys((*options.strategies.split(","), *_unless_variant(options))))
-    plan = Plan(strategies, dict(options.variants), judge_file(options.judge), options.keep)
+    variants = dict(options.variants)
+    against = () if options.against in variants else (options.against,)
+    strategies = tuple(dict.fromkeys((*options.strategies.split(","), *against)))
+    plan = Plan(strategies, variants, judge_file(options.judge), options.keep)
     worlds = []
     for world in options.worlds:
         worlds.append(measured(world, plan))
@@ -174,10 +176,6 @@ def main() -> int:
     if len(worlds) > 1:
         report(list(held_out(worlds, plan.names)), options.json and options.json.with_suffix(".held_out.json"))
     return 0
-
-
-def _unless_variant(options: argparse.Namespace) -> tuple[str, ...]:
-    return () if options.against in dict(options.variants) else (options.against,)
 
 
 if __name__ == "__main__":

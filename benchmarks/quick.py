@@ -226,7 +226,7 @@ class Watched(Adaptation):
         self.failing: Counter[Action] = Counter()
 
     def check_outcome(self, question: Question, outcome: ExtractionOutcome, runner: Runner) -> ExtractionOutcome:
-        """Count a page on which an action failed: other objects are there than it found, or none and it says so."""
+        """Count a page on which an action failed: the settled outcome is a failure, or has other objects."""
         key = (question.level.name, question.action.name)
         before = self.failing[key]
         self.failing[key] += 1
@@ -240,7 +240,8 @@ class Watched(Adaptation):
 class Repairs:
     """The repairs of one site: the learned actions, and the number, from 0, of the page on which each was learned.
 
-    ``taken`` says of each that was learned on how many pages it had failed, with the one on which it was learned.
+    ``taken`` has for each learned action the number of pages on which it had failed, up to the one on which it was
+    learned.
     """
 
     knowledge_base: KnowledgeBase

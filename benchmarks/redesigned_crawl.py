@@ -105,8 +105,8 @@ def crawl(definition: Path, redesign: Redesign) -> None:
 def switch(served: Served, theme: str) -> None:
     """Make the server show another theme from now on."""
     request = urllib.request.Request(f"{served.control}__switch?theme={theme}", method="POST")
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        answer.read()
+    with urllib.request.urlopen(request, timeout=30) as response:
+        response.read()
 
 
 def scores(redesign: Redesign, folder: Path, number: int) -> dict[str, Cell]:

@@ -5,7 +5,7 @@ begins with sentences of the one before it, every author signs in the same way, 
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -143,18 +143,11 @@ def _extended(tree: HtmlElement, truth: Truth, added: Mapping[int, Addition]) ->
     holders = _holders(Layout.of(tree, truth), truth, set(added))
     for number, holder in holders.items():
         if added[number].quote:
-            _put_before(holder, _paragraph("blockquote", added[number].quote))
-        holder.extend(_lines(added[number]))
+            quote = _paragraph("blockquote", added[number].quote)
+            quote.tail, holder.text = holder.text, None
+            holder.insert(0, quote)
+        holder.extend(_paragraph("p", line) for line in added[number].lines)
     return bool(holders)
-
-
-def _put_before(holder: HtmlElement, quote: HtmlElement) -> None:
-    quote.tail, holder.text = holder.text, None
-    holder.insert(0, quote)
-
-
-def _lines(added: Addition) -> Iterator[HtmlElement]:
-    yield from (_paragraph("p", line) for line in added.lines)
 
 
 def _paragraph(tag: str, text: str) -> HtmlElement:

@@ -7,8 +7,9 @@ one request at a time and without the ranker, so that both meet the pages in the
 decompression and triples line by line, each by the URL that they are of. Identifiers, times, priorities and the
 fingerprint of the reader are put aside: these differ from crawl to crawl.
 
-``only_before`` and ``only_after`` count records whose URL only one of the crawls has; ``records``, ``metadata`` and
-``pages`` count URLs of which what was received or sent, what was understood, and the triples differ, out of ``urls``.
+``only_before`` and ``only_after`` count records whose URL only one of the crawls has. Of all ``urls``, ``records``
+counts those with other requests or responses, ``metadata`` those that were understood otherwise, ``pages`` those with
+other triples.
 The first differences go to standard error. The exit code is 1 where there are any.
 """
 

@@ -22,7 +22,7 @@ from typing import Final, Protocol
 from aahcrawler.crawls import running_process
 from aahcrawler.schedule.child_crawls import CrawlProcesses
 from aahcrawler.schedule.schedule_run import Place, ScheduleRun
-from aahcrawler.schedule.visit_log import Outcome, Visit, VisitLog
+from aahcrawler.schedule.visit_log import Outcome, VisitLog
 
 EVERY: Final = timedelta(hours=1)
 PATIENCE: Final = 600.0
@@ -129,12 +129,9 @@ def _counted(place: Place) -> Mapping[str, int]:
             stood_for = sum(each.moments for each in found)
             moments, visits, made = moments + due, visits + len(found), made + len(ended)
             lost += max(0, due - stood_for) + max(0, len(ended) - held)
-            doubled += max(0, stood_for - due) + max(0, held - len(ended)) + _twice(found)
+            doubled += max(0, stood_for - due) + max(0, held - len(ended))
+            doubled += len(found) - len({each.due_at for each in found})
     return {"due": moments, "visits": visits, "made": made, "lost": lost, "doubled": doubled}
-
-
-def _twice(visits: Sequence[Visit]) -> int:
-    return len(visits) - len({each.due_at for each in visits})
 
 
 def _progress(place: Place) -> int:

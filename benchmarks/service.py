@@ -160,16 +160,16 @@ def load(name: str, port: int, connections: int, seconds: float, times: "Queue[l
 
 def _read(connection: HTTPConnection, number: int) -> None:
     connection.request("GET", f"{PATH}?url=http%3A%2F%2Fhost0.test%2F{number % 2}")
-    answer = connection.getresponse()
-    answer.read()
-    assert answer.status in (200, 404), answer.status
+    response = connection.getresponse()
+    response.read()
+    assert response.status in (200, 404), response.status
 
 
 def _act(connection: HTTPConnection, number: int) -> None:
     connection.request("POST", f"/v1/crawls/bench/{'resume' if number % 2 else 'pause'}")
-    answer = connection.getresponse()
-    answer.read()
-    assert answer.status == 200, answer.status
+    response = connection.getresponse()
+    response.read()
+    assert response.status == 200, response.status
 
 
 def _post(items: int, kind: str) -> Ask:
@@ -184,9 +184,9 @@ def _post(items: int, kind: str) -> Ask:
         connection.request(
             "POST", PATH, text, {"Content-Type": kind, "Idempotency-Key": f"{RUN} {items} {kind} {number}"}
         )
-        answer = connection.getresponse()
-        answer.read()
-        assert answer.status == 200, answer.status
+        response = connection.getresponse()
+        response.read()
+        assert response.status == 200, response.status
 
     return ask
 

@@ -113,8 +113,8 @@ def without_application(site: RecordedSite, target: Path) -> Path:
 def front_page(site: RecordedSite) -> Page:
     """Return the recorded front page of a site, or the page that it redirects to: the first HTML response."""
     with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
-        answers = (row for row in map(json.loads, lines) if row["status"] == 200 and row.get("file"))
-        row = next(row for row in answers if (row["content_type"] or "").startswith("text/html"))
+        responses = (row for row in map(json.loads, lines) if row["status"] == 200 and row.get("file"))
+        row = next(row for row in responses if (row["content_type"] or "").startswith("text/html"))
     headers = Headers(tuple((str(name), str(value)) for name, value in row["headers"]))
     return Page(row["url"], row["status"], headers, (site.folder / row["file"]).read_bytes(), datetime.now(UTC))
 

@@ -76,7 +76,7 @@ class Site:
         self.on_first_request, self.on_second_page = on_first_request, on_second_page
         self.pages, self.has_been_asked = 0, False
 
-    def answer(self, request: Request) -> Reply:
+    def respond(self, request: Request) -> Reply:
         """Return the response to a request: a page of the forum."""
         with self._lock:
             if not self.has_been_asked:
@@ -97,7 +97,7 @@ def serving(forum: Forum) -> Iterator[tuple[str, Site]]:
     """Serve a forum on loopback; yield its URL."""
     site = Site(forum)
     with ExactServer().running() as server:
-        server.answering = site.answer
+        server.respond = site.respond
         yield f"{server.origin}/", site
 
 

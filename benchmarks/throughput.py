@@ -28,8 +28,8 @@ is taken from a crawl of many: both are differences over the difference in pages
 ``peak_mib`` is resident memory of all processes together in the larger crawl, shared memory counted once for each.
 Systems take turns, and of several rounds the median counts. ``ratio`` is that of processor time to plain Scrapy's in
 the same round, in the median. ``pages`` are those of the larger crawl, each counted once, of which none may be missing;
-``requests`` are those that were sent for them. Pages of the mix are answers in HTML; feeds, pictures, style sheets and
-redirects are counted among the requests alone.
+``requests`` are those that were sent for them. Pages of the mix are responses in HTML; feeds, pictures, style sheets
+and redirects are counted among the requests alone.
 
 ``--share`` crawls the larger load with aahcrawler alone, looks at the stacks of its process all the while, and prints
 the share of its processor time that each subsystem has (``benchmarks/stack_sampler.py``, ``benchmarks/subsystems.py``),

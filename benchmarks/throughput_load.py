@@ -40,26 +40,26 @@ class Recording:
     folder: Path
     base: str
     ignored: frozenset[str]
-    answers: Mapping[tuple[str, str], Mapping[str, object]]
+    responses: Mapping[tuple[str, str], Mapping[str, object]]
 
     @classmethod
     def of(cls, site: RecordedSite) -> "Recording":
         """Read the index of a site."""
         described = json.loads((site.folder / "site.json").read_text("utf-8"))
         ignored = frozenset(described.get("ignore_params") or ())
-        answers: dict[tuple[str, str], Mapping[str, object]] = {}
+        responses: dict[tuple[str, str], Mapping[str, object]] = {}
         base = ""
         with (site.folder / "index.jsonl").open(encoding="utf-8") as lines:
             for row in map(json.loads, lines):
                 address = urlsplit(row["url"])
                 base = f"{address.scheme}://{address.netloc}"
-                answers.setdefault(_key(address.path, address.query, ignored), row)
-        return cls(site.folder, base, ignored, answers)
+                responses.setdefault(_key(address.path, address.query, ignored), row)
+        return cls(site.folder, base, ignored, responses)
 
-    def answer(self, target: str) -> Mapping[str, object] | None:
+    def response(self, target: str) -> Mapping[str, object] | None:
         """Return the recorded response for a path with its query, None if there is none."""
         path, _, query = target.partition("?")
-        return self.answers.get(_key(path, query, self.ignored))
+        return self.responses.get(_key(path, query, self.ignored))
 
 
 def _key(path: str, query: str, ignored: frozenset[str]) -> tuple[str, str]:
@@ -75,19 +75,19 @@ class Mix(Pages):
         self._sites = sites
         self._kept: dict[tuple[str, str], tuple[bytes, bool]] = {}
 
-    def answer(self, host: str, target: str, fields: dict[str, str]) -> bytes:
+    def respond(self, host: str, target: str, fields: dict[str, str]) -> bytes:
         """Return the recorded response of a host's site; an HTML response with status 200 counts as a page."""
         key = (host, target)
         if key not in self._kept:
             self._kept[key] = _made(self._sites[host], target, f"http://{fields.get('host', host)}")
-        answer, is_page = self._kept[key]
+        response, is_page = self._kept[key]
         if is_page:
             self.ask(host, target)
-        return answer
+        return response
 
 
 def _made(site: Recording, target: str, here: str) -> tuple[bytes, bool]:
-    row = site.answer(target)
+    row = site.response(target)
     if row is None:
         return message("404 Not Found", b"<title>404 Not Found</title><h1>Not Found</h1>"), False
     media_type, status = str(row["content_type"]), int(str(row["status"]))
@@ -235,7 +235,7 @@ def threads_of(pages: int) -> int:
     """Return the number of threads on each board for which all boards together have about so many pages.
 
     >>> threads_of(2500)
-    74
+    73
     """
     return max(1, int((pages / FORUM_HOSTS - 2) / 1.04))
 

@@ -141,23 +141,21 @@ def replay_web_page(package: Path) -> Iterator[str]:
         f"/{package.name}": reply(package.read_bytes(), "application/octet-stream"),
     }
     with ExactServer().running() as server:
-        server.answering = lambda request: (
-            ranged(files[request.path], request) if request.path in files else not_found()
-        )
+        server.respond = lambda request: ranged(files[request.path], request) if request.path in files else not_found()
         yield server.origin
 
 
-def ranged(answer: Reply, request: Request) -> Reply:
+def ranged(response: Reply, request: Request) -> Reply:
     """Return the range of a response that a request asks for (RFC 9110, section 14), or all of it without a range."""
-    whole = replace(answer, fields=(*answer.fields, ("Accept-Ranges", "bytes")))
+    whole = replace(response, fields=(*response.fields, ("Accept-Ranges", "bytes")))
     asked = _RANGE.match(request.field("Range"))
     if asked is None or not any(asked.groups()):
         return whole
-    body, size = answer.body, len(answer.body)
+    body, size = response.body, len(response.body)
     first = int(asked[1]) if asked[1] else max(0, size - int(asked[2]))
     last = min(int(asked[2]), size - 1) if asked[1] and asked[2] else size - 1
     if first >= size or last < first:
-        return replace(whole, pieces=(), status=416, fields=(*answer.fields, ("Content-Range", f"bytes */{size}")))
+        return replace(whole, pieces=(), status=416, fields=(*response.fields, ("Content-Range", f"bytes */{size}")))
     fields = (*whole.fields, ("Content-Range", f"bytes {first}-{last}/{size}"))
     return replace(whole, pieces=(body[first : last + 1],), status=206, fields=fields)
 

@@ -263,8 +263,8 @@ class ForeignRecords:
         block.seek(0)
         notes += [f"{problem}: {detail}" for problem, detail in check.problems()]
         http = check.http
-        is_answer = source.header.get("WARC-Type").lower() == "response"
-        if is_answer and http is not None and http.chunked and not http.is_whole:
+        is_response = source.header.get("WARC-Type").lower() == "response"
+        if is_response and http is not None and http.chunked and not http.is_whole:
             notes.append("its body is not in the chunked coding that its head names")
         return ForeignRecord(
             place=text.place(source.begin),

@@ -130,7 +130,7 @@ def write_summary(root: Path, icd: Icd) -> None:
     counts, groups = _counted(page_rows(root))
     objects = object_counts(root).types
     index = root / INDEXES / INDEX
-    answers = sum(1 for _ in index_lines(index)) if index.exists() else 0
+    responses = sum(1 for _ in index_lines(index)) if index.exists() else 0
     pages, relevant = counts["pages"], counts["relevant"]
     summary: dict[str, object] = {
         "id": icd.id,
@@ -148,9 +148,9 @@ def write_summary(root: Path, icd: Icd) -> None:
         "relevant": relevant,
         "unchanged": counts["unchanged"],
         "requests": 0,
-        "answers": answers,
+        "answers": responses,
         "objects": sum(objects.values()),
-        "objects_counted": answers,
+        "objects_counted": responses,
         "bytes": sum(path.stat().st_size for path in segments(root / ARCHIVE, WARC)),
         "requisites": 0,
         "retries": 0,

@@ -150,9 +150,9 @@ def _set(lines: tuple[bytes, ...], name: str, value: str) -> tuple[bytes, ...]:
 RECORD_END: Final = b"\r\n\r\n"
 _PIECE: Final = 1 << 20
 _PACKED: Final = 1 << 20
-"""A block of at most this many bytes is compressed there; larger ones are sent as they are, in pieces."""
+"""The reading process compresses blocks of at most this many bytes; it sends larger ones as they are, in pieces."""
 _TOGETHER: Final = 1 << 18
-"""How many bytes are sent together; the pipe holds only a few of these, so the process waits."""
+"""The bytes sent at once. The pipe holds only a few such pieces, so the reading process waits for the writing one."""
 _IN_MEMORY: Final = 4 << 20
 
 

@@ -30,10 +30,10 @@ class Modifier(StrEnum):
     BOTH = "ol_"
     """A page with both."""
     WORDS = "wo_"
-    """A page with the words marked that somebody looked for."""
+    """A page on which the words are marked that a reader looked for."""
     SENT = "as_"
-    """A page with its banner, as its server sent it, where the archive has a document that scripts or data made as
-    well.
+    """A page with its banner as its server sent it, although the archive also has a document made by scripts or of
+    data.
     """
     FRAME = "if_"
     """A document within a page, without a banner."""

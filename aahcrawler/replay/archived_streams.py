@@ -194,8 +194,8 @@ def format_of(beginning: bytes) -> StreamFormat | None:
 class ArchivedStream:
     """A manifest in the archive, to be shown at an address."""
 
-    answers: RecordedResponses
-    answer: RecordedResponse
+    responses: RecordedResponses
+    response: RecordedResponse
     address: Address
 
     def shown(self, found: StreamFormat) -> ShownManifest:
@@ -203,7 +203,7 @@ class ArchivedStream:
 
         Raises ``UnreadableManifestError`` for a manifest that no player could read, and ``OSError``.
         """
-        body, whole = self.answers.decoded(self.answer, MAX_MANIFEST_BYTES)
+        body, whole = self.responses.decoded(self.response, MAX_MANIFEST_BYTES)
         if found is StreamFormat.HLS:
             text = body.decode("utf-8-sig", "replace")
             # Of a playlist that broke off, the last line may lack its end.
@@ -211,26 +211,26 @@ class ArchivedStream:
         if not whole:
             raise UnreadableManifestError("the manifest is too large, or did not come whole")
         try:
-            return rewrite_manifest(body, self.answer.url, self._link, self._has)
+            return rewrite_manifest(body, self.response.url, self._link, self._has)
         except ValueError as error:
             raise UnreadableManifestError(f"the manifest names something that is no URL: {error}") from error
 
     def _link(self, uri: str) -> str | None:
-        url = resolve(self.answer.url, uri)
+        url = resolve(self.response.url, uri)
         return Address(self.address.crawl, self.address.moment, Modifier.MEDIA, url).path if url else None
 
     def _has(self, uri: str) -> bool:
-        url = resolve(self.answer.url, uri)
-        captures = self.answers.lookup.nearest(url, self.address.moment) if url else ()
+        url = resolve(self.response.url, uri)
+        captures = self.responses.lookup.nearest(url, self.address.moment) if url else ()
         return bool(captures) and captures[0].status < _ERRORS
 
 
 _FIRST: Final = 2
-"""URLs that are looked up of a representation: its initialisation and its first segment."""
+"""The URLs of a representation that are looked up: of its initialisation and of its first segment."""
 _MAX_ELEMENTS: Final = 300_000
 _MAX_PASSED: Final = 300_000
-"""Child elements of a representation's ancestors, summed over representations, after which no further one is looked up:
-each look-up searches these children anew.
+"""The most child elements of ancestors, summed over the representations that are looked up: each look-up searches the
+children of its ancestors anew.
 """
 _ASKING: Final = frozenset({"Location", "PatchLocation", "UTCTiming", "ContentSteering", "Metrics"})
 """Elements that make a player ask a server for the time, for a newer manifest or for another server, or report to one.
@@ -261,7 +261,12 @@ def rewrite_manifest(body: bytes, url: str, link: Link, has: Has) -> ShownManife
 
 def _leave_out(root: Element, url: str, has: Has) -> int:
     """Remove what the archive does not hold; return the number of representations removed."""
-    everything = list(_representations(root))
+    everything = [
+        Representation((root, period, adaptation_set, representation), seconds)
+        for period, seconds in periods(root)
+        for adaptation_set in children(period, "AdaptationSet")
+        for representation in children(adaptation_set, "Representation")
+    ]
     is_live = root.get("type") == "dynamic"
     held = [each for each in _first(everything) if all(map(has, islice(urls_of(each, url, is_live=is_live), _FIRST)))]
     if not held:
@@ -282,13 +287,6 @@ def _first(everything: Sequence[Representation]) -> Iterator[Representation]:
         if passed > _MAX_PASSED:
             return
         yield each
-
-
-def _representations(root: Element) -> Iterator[Representation]:
-    for period, seconds in periods(root):
-        for adaptation_set in children(period, "AdaptationSet"):
-            for representation in children(adaptation_set, "Representation"):
-                yield Representation((root, period, adaptation_set, representation), seconds)
 
 
 def _link(root: Element, url: str, link: Link) -> None:
@@ -333,8 +331,8 @@ _KIND: Final = "mpegurl"
 _NAMES: Final = (".m3u8", ".m3u")
 
 
-def play_stream(answers: RecordedResponses, answer: RecordedResponse, page: Page) -> None:
-    """Make a page's only player, whose source scripts had set, play the only stream whose parts the page requested.
+def play_stream(responses: RecordedResponses, response: RecordedResponse, page: Page) -> None:
+    """Make a page's only player, if scripts set its source, play the only stream whose parts the page requested.
 
     With several players or streams it is unknown which belong together, so the page is not changed. The page's tree is
     changed. DASH streams are ignored, as no browser plays them without scripts. Raises ``OSError`` and
@@ -343,20 +341,16 @@ def play_stream(answers: RecordedResponses, answer: RecordedResponse, page: Page
     made = [each for each in page.tree.iter("video", "audio") if (each.get("src") or "").startswith(_MADE)]
     if len(made) != 1:
         return
-    streams = _streams(answers, answer, list(_needed(answers.archive, answer)))
+    streams = _streams(responses, response, list(_needed(responses.archive, response)))
     if len(streams) == 1:
-        _set(made[0], streams[0])
+        for child in made[0].findall("source"):
+            made[0].remove(child)
+        made[0].set("src", streams[0])
 
 
-def _set(element: Element, url: str) -> None:
-    for child in element.findall("source"):
-        element.remove(child)
-    element.set("src", url)
-
-
-def _needed(archive: Path, answer: RecordedResponse) -> Iterator[str]:
+def _needed(archive: Path, response: RecordedResponse) -> Iterator[str]:
     """Yield the page requisites of a page, from its metadata."""
-    records = records_at(archive, (answer.own or answer.holder).place, answer.record_id)
+    records = records_at(archive, (response.own or response.holder).place, response.record_id)
     with suppress(RecordError):
         found = (metadata_in(record) for record in records if record.kind == "metadata")
         metadata = next((each for each in found if each is not None), None)
@@ -365,16 +359,16 @@ def _needed(archive: Path, answer: RecordedResponse) -> Iterator[str]:
                 yield link.url
 
 
-def _streams(answers: RecordedResponses, answer: RecordedResponse, urls: list[str]) -> list[str]:
-    """Return those of the URLs whose captured playlists are named by no other playlist among them."""
+def _streams(responses: RecordedResponses, response: RecordedResponse, urls: list[str]) -> list[str]:
+    """Return the URLs of captured playlists that none of the other playlists names."""
     parts: dict[str, frozenset[str]] = {}
     for url in islice(dict.fromkeys(urls), _MAX_LOOKED_UP):
-        found = answers.lookup.nearest(url, answer.moment)
+        found = responses.lookup.nearest(url, response.moment)
         named = url.partition("?")[0].lower().endswith(_NAMES)
         if not found or not (named or _KIND in found[0].media_type):
             continue
-        playlist = answers.nearest(url, answer.moment)
-        if playlist is not None and (named_in := _parts(answers.page(playlist))) is not None:
+        playlist = responses.nearest(url, response.moment)
+        if playlist is not None and (named_in := _parts(responses.page(playlist))) is not None:
             parts[url] = named_in
         if len(parts) > _MAX_READ:
             return []

@@ -79,53 +79,53 @@ class BannerInfo:
     words: tuple[str, int] | None = None
 
 
-def banner(asked: Address, answer: RecordedResponse, told: BannerInfo) -> str:
+def banner(asked: Address, response: RecordedResponse, told: BannerInfo) -> str:
     """Return the banner of a response shown at an address, as HTML."""
     lines = [
-        f'<p class="url">{markup_of(answer.url, _MAX_URL_LENGTH)}</p>',
-        *(f'<p class="note">{line}</p>' for line in _notes(asked, answer, told)),
+        f'<p class="url">{markup_of(response.url, _MAX_URL_LENGTH)}</p>',
+        *(f'<p class="note">{line}</p>' for line in _notes(asked, response, told)),
     ]
     what = (
-        f'<span class="what"><strong>Archived page</strong> · captured {_written(answer.date)} · '
-        f"crawl {markup_of(asked.crawl, 80)} · status {answer.status}</span>"
+        f'<span class="what"><strong>Archived page</strong> · captured {_written(response.date)} · '
+        f"crawl {markup_of(asked.crawl, 80)} · status {response.status}</span>"
     )
-    inner = f'<section aria-label="Archived page">{what}{_ways(asked, answer)}{"".join(lines)}</section>'
+    inner = f'<section aria-label="Archived page">{what}{_ways(asked, response)}{"".join(lines)}</section>'
     return (
         f'<div id="aah-banner" style="{_HOST}"><template shadowrootmode="closed">'
         f"<style>{STYLE}</style>{inner}</template></div>"
     )
 
 
-def _ways(asked: Address, answer: RecordedResponse) -> str:
+def _ways(asked: Address, response: RecordedResponse) -> str:
     ways = []
-    for moment, name in ((answer.earlier, "← earlier capture"), (answer.later, "later capture →")):
+    for moment, name in ((response.earlier, "← earlier capture"), (response.later, "later capture →")):
         if moment:
-            path = markup_of(replace(asked, moment=moment, url=answer.url).path, 1 << 14)
+            path = markup_of(replace(asked, moment=moment, url=response.url).path, 1 << 14)
             ways.append(f'<a href="{path}" title="{_written(date_of(moment))}">{name}</a>')
         else:
             ways.append(f'<span class="off">no {name.strip("←→ ")}</span>')
     return f"<nav>{''.join(ways)}</nav>"
 
 
-def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[str]:
+def _notes(asked: Address, response: RecordedResponse, told: BannerInfo) -> list[str]:
     notes = []
-    apart = date_of(asked.moment) - date_of(answer.moment)
+    apart = date_of(asked.moment) - date_of(response.moment)
     if apart:
         side = "before" if apart > timedelta() else "after"
         notes.append(
             f"The nearest to the moment asked for, {_written(date_of(asked.moment))}: {_duration(apart)} {side} it."
         )
     if told.made:
-        notes.append(_made(asked, answer, told.made))
+        notes.append(_made(asked, response, told.made))
     if told.refresh:
         modifier = asked.modifier if asked.modifier in PAGES else Modifier.PAGE
-        path = Address(asked.crawl, answer.moment, modifier, told.refresh).path
+        path = Address(asked.crawl, response.moment, modifier, told.refresh).path
         notes.append(
             f'The page sends its readers on to <a href="{markup_of(path, 1 << 14)}">'
             f"{markup_of(told.refresh, _MAX_URL_LENGTH)}</a>."
         )
     if told.cut:
-        shown = "a part of it" if answer.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"
+        shown = "a part of it" if response.status == HTTPStatus.PARTIAL_CONTENT else "its beginning"
         notes.append(
             f"Only {shown} is shown: the archive holds no more of it, its body is not in the chunks that its head "
             "names, or it is too large."
@@ -145,7 +145,7 @@ def _notes(asked: Address, answer: RecordedResponse, told: BannerInfo) -> list[s
     return notes
 
 
-def _made(asked: Address, answer: RecordedResponse, made: Made) -> str:
+def _made(asked: Address, response: RecordedResponse, made: Made) -> str:
     """Return a note on which document of a page is shown, with a link to the other."""
     modifier, said, way = {
         "rendered": (
@@ -160,7 +160,7 @@ def _made(asked: Address, answer: RecordedResponse, made: Made) -> str:
         ),
         "sent": (Modifier.PAGE, "Shown as the server sent it, without its scripts.", "Show it as it was read"),
     }[made]
-    path = Address(asked.crawl, answer.moment, modifier, answer.url).path
+    path = Address(asked.crawl, response.moment, modifier, response.url).path
     return f'{said} <a href="{markup_of(path, 1 << 14)}">{way}</a>'
 
 
@@ -198,12 +198,8 @@ _STEPS: Final = (
 )
 
 
-def _step(score: float) -> tuple[str, str, int]:
-    return _STEPS[min(len(_STEPS) - 1, max(0, int(score * len(_STEPS))))]
-
-
 def _style(score: float) -> str:
-    back, text, line = _step(score)
+    back, text, line = _STEPS[min(len(_STEPS) - 1, max(0, int(score * len(_STEPS))))]
     return (
         f"background:{back}!important;color:{text}!important;"
         f"box-shadow:inset 0 -{line}px 0 0 #d55e00!important;text-decoration:none!important"

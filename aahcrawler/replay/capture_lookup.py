@@ -259,7 +259,7 @@ class CaptureLookup:
         """Return the captures of URLs with a given beginning, in the order of keys and times.
 
         ``after`` is the ``following`` of the previous part, or empty. Documents and pictures made by a browser are left
-        out. With ``pages_only``, so is what the index gives another type than a page's. Raises ``NoIndexError``.
+        out. With ``pages_only``, so are captures whose type in the index is no page's. Raises ``NoIndexError``.
         """
         prefix = _prefix(beginning)
         begin = max(after.encode("utf-8", "replace"), prefix)

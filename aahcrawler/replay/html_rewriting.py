@@ -62,7 +62,7 @@ class Surroundings:
 
     @property
     def linked(self) -> Modifier:
-        """The modifier of the document's links: its own, except that words are marked on the page itself alone."""
+        """The modifier of the document's links: its own; a page with marked words leads to pages without marks."""
         if self.address.modifier is Modifier.WORDS:
             return Modifier.PAGE
         return self.address.modifier if self.address.modifier in PAGES else Modifier.FRAME
@@ -291,7 +291,7 @@ def _inner_document(text: str, around: Surroundings) -> str:
 
 
 def _plugin(element: Element, around: Surroundings) -> None:
-    """Replace a plug-in by a frame for a document, else by a picture; one that names no URL, by its own content."""
+    """Replace a plug-in by its own content if it names no URL, by a frame if it shows a document, else by a picture."""
     if element.tag == "embed":
         _empty(element)
     name = "data" if element.tag == "object" else "src"

@@ -150,8 +150,8 @@ class _Search:
             places = [gapped]
         places = [place for place in places if not self._spans.within(place)]
         if not sample.body:
-            headings = [place for place in places if self._is_heading(place)]
-            return headings or places
+            headings = (each for each in places if any(str(near.tag) in _HEADINGS for near in self._near(each)))
+            return list(headings) or places
         return places
 
     def _place(self, alike: list[ShownObject], places: list[Span]) -> None:
@@ -240,9 +240,6 @@ class _Search:
         """Return whether some element contains this text and nothing else."""
         holder = self._page.holder(place)
         return holder is not None and self._page.span(holder) == place
-
-    def _is_heading(self, place: Span) -> bool:
-        return any(str(element.tag) in _HEADINGS for element in self._near(place))
 
     def _is_quoted(self, place: Span, *, by_class: bool = False) -> bool:
         """Return whether a text is in a quotation: by its element or, less reliably, by a class name."""

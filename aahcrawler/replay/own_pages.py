@@ -54,21 +54,21 @@ def policy(cockpit: str = "", *, forms: bool = False, nonce: str = "") -> Mappin
     return fields if cockpit else fields | {"X-Frame-Options": "SAMEORIGIN"}
 
 
-def told_of(answer: RecordedResponse) -> Mapping[str, str]:
+def told_of(response: RecordedResponse) -> Mapping[str, str]:
     """Return the header fields that describe a capture: its time (RFC 7089), and the id of its record."""
     return {
-        MEMENTO_DATETIME: format_datetime(answer.date.replace(microsecond=0), usegmt=True),
-        "AAH-Record": "".join(sign for sign in answer.record_id if "!" <= sign <= "~")[:200],
-        "AAH-Status": str(answer.status),
+        MEMENTO_DATETIME: format_datetime(response.date.replace(microsecond=0), usegmt=True),
+        "AAH-Record": "".join(sign for sign in response.record_id if "!" <= sign <= "~")[:200],
+        "AAH-Status": str(response.status),
     }
 
 
-def original_of(answer: RecordedResponse) -> Mapping[str, str]:
+def original_of(response: RecordedResponse) -> Mapping[str, str]:
     """Return the site's own fields on the payload, prefixed ``X-Archive-Orig-`` as other archives do.
 
     They are for clients that take the payload unchanged.
     """
-    found = ((name, answer.headers.get(name)) for name in ("Content-Type", "Content-Language", "Last-Modified"))
+    found = ((name, response.headers.get(name)) for name in ("Content-Type", "Content-Language", "Last-Modified"))
     return {
         f"X-Archive-Orig-{name}": "".join(sign for sign in value if " " <= sign <= "~")[:1000]
         for name, value in found

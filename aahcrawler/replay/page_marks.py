@@ -363,7 +363,8 @@ def marked_markup(marked: MarkedPage, cockpit: str, nonce: str) -> bytes:
     _flat(rewritten.tree)
     _still(rewritten.tree)
     outline_marks(elements, marked.marks)
-    return rewritten.markup(in_head=_script(cockpit, nonce, _chosen(marked)))
+    chosen = next((mark.number for mark in marked.marks if mark.kind is MarkKind.CHOSEN), -1)
+    return rewritten.markup(in_head=_script(cockpit, nonce, chosen))
 
 
 def _flat(tree: HtmlElement) -> None:
@@ -387,11 +388,6 @@ def _still(tree: HtmlElement) -> None:
         for name in ("href", "xlink:href"):
             if element.attrib.pop(name, None) is not None:
                 element.set("href", NOWHERE)
-
-
-def _chosen(marked: MarkedPage) -> int:
-    """Return the number of the element that is already chosen, -1 for none."""
-    return next((mark.number for mark in marked.marks if mark.kind is MarkKind.CHOSEN), -1)
 
 
 def _script(cockpit: str, nonce: str, chosen: int) -> str:

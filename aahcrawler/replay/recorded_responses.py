@@ -252,25 +252,25 @@ class RecordedResponses:
         captures = self.lookup.nearest(url, moment)
         part: RecordedResponse | None = None
         for capture in captures[:_LOOKS]:
-            answer = self.recorded(capture)
-            if answer is None or _goes_round(answer):
+            response = self.recorded(capture)
+            if response is None or _goes_round(response):
                 continue
-            answer = self._joined(replace(answer, own=capture), captures)
-            if answer.status != HTTPStatus.PARTIAL_CONTENT:
-                return _between(answer, captures)
-            part = part or replace(answer, whole=False)
+            response = self._joined(replace(response, own=capture), captures)
+            if response.status != HTTPStatus.PARTIAL_CONTENT:
+                return _between(response, captures)
+            part = part or replace(response, whole=False)
         return None if part is None else _between(part, captures)
 
-    def payload(self, answer: RecordedResponse) -> Generator[bytes, None, bool]:
+    def payload(self, response: RecordedResponse) -> Generator[bytes, None, bool]:
         """Yield the payload without transfer coding, but with its content codings.
 
         Returns whether it is whole: it ends early where the record is damaged, or the chunked coding in it is broken.
         Raises ``OSError``.
         """
-        if answer.pieces:
-            yield from in_order([(piece, self._payload_of(piece.holder)) for piece in answer.pieces])
+        if response.pieces:
+            yield from in_order([(piece, self._payload_of(piece.holder)) for piece in response.pieces])
             return True
-        return (yield from self._payload_of(answer.holder))
+        return (yield from self._payload_of(response.holder))
 
     def _payload_of(self, holder: Indexed) -> Generator[bytes, None, bool]:
         place = holder.place
@@ -286,14 +286,14 @@ class RecordedResponses:
             return http is None or http.is_whole
         return False
 
-    def size(self, answer: RecordedResponse, *, counting: bool) -> int | None:
+    def size(self, response: RecordedResponse, *, counting: bool) -> int | None:
         """Return the number of bytes that ``payload`` yields; None for a damaged record.
 
         Where it can only be counted, it is None unless ``counting``; counts are cached. Raises ``OSError``.
         """
-        if answer.pieces:
-            return sum(piece.size for piece in answer.pieces)
-        place = answer.holder.place
+        if response.pieces:
+            return sum(piece.size for piece in response.pieces)
+        place = response.holder.place
         if place in self._sizes:
             return self._sizes[place]
         found = read_at(self.archive, place.file, place.offset, partial(_size, counting=counting))
@@ -303,11 +303,11 @@ class RecordedResponses:
             self._sizes[place] = found
         return found
 
-    def decoded(self, answer: RecordedResponse, most: int) -> tuple[bytes, bool]:
+    def decoded(self, response: RecordedResponse, most: int) -> tuple[bytes, bool]:
         """Return at most ``most`` bytes of the decoded payload, and whether that is all of it."""
         coded = bytearray()
-        whole = answer.whole
-        with closing(self.payload(answer)) as pieces:
+        whole = response.whole
+        with closing(self.payload(response)) as pieces:
             while len(coded) <= most:
                 try:
                     coded += next(pieces)
@@ -316,51 +316,51 @@ class RecordedResponses:
                     break
             else:
                 whole = False
-        decoded = decode_content(bytes(coded[:most]), ", ".join(answer.headers.all("Content-Encoding")), most)
+        decoded = decode_content(bytes(coded[:most]), ", ".join(response.headers.all("Content-Encoding")), most)
         return decoded.body, whole and decoded.complete
 
-    def page(self, answer: RecordedResponse, document: Rendered | None = None) -> Page:
+    def page(self, response: RecordedResponse, document: Rendered | None = None) -> Page:
         """Return the response as a page, truncated where it is larger than ``MAX_SHOWN``.
 
         With a rendered ``document``, the page is made from that.
         """
         if document is not None:
-            sent = Page(answer.url, answer.status, answer.headers, b"", answer.date)
+            sent = Page(response.url, response.status, response.headers, b"", response.date)
             return sent.as_rendered(document.dom, document.document_url, MAX_SHOWN)
-        body, whole = self.decoded(answer, MAX_SHOWN)
-        return Page(answer.url, answer.status, answer.headers, body, answer.date, whole)
+        body, whole = self.decoded(response, MAX_SHOWN)
+        return Page(response.url, response.status, response.headers, body, response.date, whole)
 
-    def document(self, answer: RecordedResponse) -> Rendered | None:
+    def document(self, response: RecordedResponse) -> Rendered | None:
         """Return the rendered document of a response, None for none.
 
         A revisit without one of its own has the last one rendered before from the same payload. Raises ``OSError`` and
         ``NoIndexError``.
         """
-        for capture in self.lookup.nearest(f"{DOM}{answer.url}", answer.moment)[:_LOOKS]:
-            opened = self._opened(capture) if capture.moment <= answer.moment else None
+        for capture in self.lookup.nearest(f"{DOM}{response.url}", response.moment)[:_LOOKS]:
+            opened = self._opened(capture) if capture.moment <= response.moment else None
             if opened is None:
                 continue
             of = opened.header.concurrent_to
-            if answer.record_id in of or self._is_of_payload(answer, capture, of):
+            if response.record_id in of or self._is_of_payload(response, capture, of):
                 return read_at(self.archive, capture.place.file, capture.place.offset, rendered_in)
         return None
 
-    def _is_of_payload(self, answer: RecordedResponse, document: Indexed, of: tuple[str, ...]) -> bool:
+    def _is_of_payload(self, response: RecordedResponse, document: Indexed, of: tuple[str, ...]) -> bool:
         """Return whether a document was rendered from the payload of a revisit, at the URL of the revisit."""
-        if not answer.is_revisit:
+        if not response.is_revisit:
             return False
-        payload = answer.holder.digest
-        same = (each for each in self.lookup.nearest(answer.url, document.moment) if each.moment == document.moment)
+        payload = response.holder.digest
+        same = (each for each in self.lookup.nearest(response.url, document.moment) if each.moment == document.moment)
         known = (self._opened(each) for each in same if payload and each.digest == payload)
         return any(opened.header.record_id in of for opened in known if opened is not None)
 
-    def _joined(self, answer: RecordedResponse, captures: Sequence[Indexed]) -> RecordedResponse:
+    def _joined(self, response: RecordedResponse, captures: Sequence[Indexed]) -> RecordedResponse:
         """Return a response joined with the other parts of its file; unchanged where that is not possible."""
-        own = self._part(answer)
+        own = self._part(response)
         if own is None:
-            return answer
-        parts = {own: answer}
-        same = [each for each in captures if each.url == answer.url and each.status in _IN_PARTS]
+            return response
+        parts = {own: response}
+        same = [each for each in captures if each.url == response.url and each.status in _IN_PARTS]
         for capture in same[:_MAX_PARTS]:
             other = self.recorded(capture)
             found = None if other is None else self._part(other)
@@ -368,16 +368,20 @@ class RecordedResponses:
                 parts[found] = other
         pieces = joined(tuple(parts), own)
         if not pieces:
-            return answer
+            return response
         first = next(each for part, each in parts.items() if part.holder == pieces[0].holder)
         return replace(first, status=int(HTTPStatus.OK), whole=True, pieces=pieces)
 
-    def _part(self, answer: RecordedResponse) -> CapturedPart | None:
+    def _part(self, response: RecordedResponse) -> CapturedPart | None:
         """Return which part of a file a response holds; None where it is the whole, or does not say."""
-        if answer.status not in _IN_PARTS or answer.is_revisit or (answer.status == HTTPStatus.OK and answer.whole):
+        if (
+            response.status not in _IN_PARTS
+            or response.is_revisit
+            or (response.status == HTTPStatus.OK and response.whole)
+        ):
             return None
-        size = self.size(answer, counting=False)
-        return None if size is None else part_of(answer.status, answer.headers, answer.holder, size)
+        size = self.size(response, counting=False)
+        return None if size is None else part_of(response.status, response.headers, response.holder, size)
 
     def recorded(self, capture: Indexed) -> RecordedResponse | None:
         """Return an indexed capture as a response, None where its record, or what it refers to, cannot be read."""
@@ -490,15 +494,15 @@ def _size(record: Record, *, counting: bool) -> int | None:
     return size
 
 
-def _goes_round(answer: RecordedResponse) -> bool:
+def _goes_round(response: RecordedResponse) -> bool:
     """Return whether a redirect leads to another spelling of its own URL, which would find the redirect again."""
-    return bool(answer.location) and surt(answer.location) == surt(answer.url)
+    return bool(response.location) and surt(response.location) == surt(response.url)
 
 
-def _between(answer: RecordedResponse, captures: tuple[Indexed, ...]) -> RecordedResponse:
+def _between(response: RecordedResponse, captures: tuple[Indexed, ...]) -> RecordedResponse:
     """Return the response with the times of its neighbouring captures."""
-    own = canonicalize(answer.url)
+    own = canonicalize(response.url)
     moments = sorted({capture.moment for capture in captures if canonicalize(capture.url) == own})
-    earlier = [moment for moment in moments if moment < answer.moment]
-    later = [moment for moment in moments if moment > answer.moment]
-    return replace(answer, earlier=earlier[-1] if earlier else "", later=later[0] if later else "")
+    earlier = [moment for moment in moments if moment < response.moment]
+    later = [moment for moment in moments if moment > response.moment]
+    return replace(response, earlier=earlier[-1] if earlier else "", later=later[0] if later else "")

@@ -31,7 +31,7 @@ from aahcrawler.replay import own_pages
 from aahcrawler.replay.addresses import Address
 from aahcrawler.replay.capture_lookup import NoIndexError, date_of, moment_of
 from aahcrawler.replay.link_format import http_date
-from aahcrawler.replay.memento_answers import MementoAnswers, MementoQuestion
+from aahcrawler.replay.memento_responses import MementoRequest, MementoResponses
 from aahcrawler.replay.own_pages import MEMENTO_DATETIME, policy
 from aahcrawler.replay.page_marks import PLACE, FindWords, MarkedPages, marked_markup, no_words
 from aahcrawler.replay.recorded_responses import asked_range
@@ -230,10 +230,10 @@ class _ReplayApp:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
-        response = await self._answer(request)
+        response = await self._respond(request)
         await response(scope, receive, send)
 
-    async def _answer(self, request: Request) -> Response:
+    async def _respond(self, request: Request) -> Response:
         path = _path(request.scope)
         if _host(request.headers) not in self._hosts:
             return self._message(421, "Misdirected", f"Ask for {min(self._hosts)}: the replay has that name alone.")
@@ -275,7 +275,7 @@ class _ReplayApp:
         folder = self._folders.folder_of(unquote(name))
         is_short = len(path) + len(query) <= _MAX_ADDRESS_LENGTH
         address = Address.parse(path, query) if is_short else None
-        asked = MementoQuestion.parse(path, query) if is_short and address is None else None
+        asked = MementoRequest.parse(path, query) if is_short and address is None else None
         if folder is None or (rest and address is None and asked is None):
             return self._message(404, "Not found", "There is no such crawl, or this is no address of a capture.")
         captures = self._known.get(folder)
@@ -283,10 +283,10 @@ class _ReplayApp:
             captures = self._known[folder] = self._captures(folder)
         # The host was found to be a name of the replay.
         root = f"{request.url.scheme}://{request.headers.get('host', '')}"
-        mementos = MementoAnswers(root, unquote(name), captures.answers.lookup)
+        mementos = MementoResponses(root, unquote(name), captures.responses.lookup)
         try:
             if asked is not None:
-                found = mementos.answer(asked, request.headers.get("accept-datetime", ""))
+                found = mementos.respond(asked, request.headers.get("accept-datetime", ""))
                 return self._response(found.status, found.headers, found.body)
             if address is not None:
                 part = "" if "if-range" in request.headers else request.headers.get("range", "")
@@ -319,7 +319,7 @@ class _ReplayApp:
         asked = request.query_params
         beginning, after = asked.get("beginning", "").strip(), asked.get("after", "")
         pages_only = asked.get("all") != "1"
-        listed = captures.answers.lookup.listed(beginning, after, _LISTED, pages_only=pages_only)
+        listed = captures.responses.lookup.listed(beginning, after, _LISTED, pages_only=pages_only)
         return self._own(own_pages.list_of_captures(crawl, beginning, listed, pages_only=pages_only))
 
     def _shown(self, shown: Shown, method: str, part: str) -> Response:

@@ -48,7 +48,7 @@ Annotate = Callable[[str, RecordedResponse], Annotations | None]
 """Returns what is to be marked on a response of the crawl with an id; None for nothing."""
 
 
-def no_annotations(_crawl: str, _answer: RecordedResponse) -> Annotations | None:
+def no_annotations(_crawl: str, _response: RecordedResponse) -> Annotations | None:
     """Mark nothing."""
     return None
 
@@ -72,7 +72,7 @@ class ReplayedCaptures:
     """Shows the captures in the folder of a crawl. Thread-safe."""
 
     def __init__(self, crawl: Path, annotate: Annotate = no_annotations, find_words: FindWords = no_words) -> None:
-        self.answers = RecordedResponses(crawl)
+        self.responses = RecordedResponses(crawl)
         self._annotate, self._find_words = annotate, find_words
 
     def show(self, address: Address, *, in_part: bool = False) -> Shown:
@@ -80,30 +80,32 @@ class ReplayedCaptures:
 
         With ``in_part``, the size of a file is counted where need be, so that a range of it can be sent.
         """
-        answer = self.answers.nearest(address.url, address.moment)
-        if answer is None:
+        response = self.responses.nearest(address.url, address.moment)
+        if response is None:
             return Shown(404, _HTML, own_pages.not_captured(address))
-        if answer.location:
-            target = replace(address, moment=answer.moment, url=answer.location)
-            return Shown(302, {**told_of(answer), "Location": target.path}, b"")
+        if response.location:
+            target = replace(address, moment=response.moment, url=response.location)
+            return Shown(302, {**told_of(response), "Location": target.path}, b"")
         match address.modifier:
             case Modifier.FILE:
-                body = self._body(answer)[1]
-                size = self._size(answer, body, in_part=in_part)
-                return Shown(200, {**told_of(answer), **original_of(answer), **as_file(answer.url)}, body, size=size)
+                body = self._body(response)[1]
+                size = self._size(response, body, in_part=in_part)
+                return Shown(
+                    200, {**told_of(response), **original_of(response), **as_file(response.url)}, body, size=size
+                )
             case Modifier.STYLE:
-                return self._style_sheet(address, answer)
+                return self._style_sheet(address, response)
             case Modifier.MEDIA:
-                return self._media(address, answer, in_part=in_part)
+                return self._media(address, response, in_part=in_part)
             case Modifier.IMAGE:
-                return self._file(answer, {}, in_part=in_part)
+                return self._file(response, {}, in_part=in_part)
             case _:
-                return self._document(address, answer)
+                return self._document(address, response)
 
     def shown_page(
         self,
         address: Address,
-        answer: RecordedResponse,
+        response: RecordedResponse,
         page: Page,
         marks: Annotations | None,
         *,
@@ -116,7 +118,7 @@ class ReplayedCaptures:
         objects = marks.objects if marks is not None else ()
         elements = find_objects(page.tree, objects)
         onward = refresh(page)
-        here = replace(address, moment=answer.moment, url=answer.url)
+        here = replace(address, moment=response.moment, url=response.url)
         rewritten = rewrite_html(page.tree, page.text[:_BEGINNING], Surroundings(here, page.base_url))
         for each in objects:
             if each.number in elements:
@@ -132,111 +134,111 @@ class ReplayedCaptures:
             made,
             (words, places) if words else None,
         )
-        above = banner(address, answer, told) if address.modifier in PAGES else ""
+        above = banner(address, response, told) if address.modifier in PAGES else ""
         body = own_pages.framed(here, above) if above and rewritten.framed else rewritten.markup(above)
-        return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body, frozenset(elements))
+        return Shown(_status(response.status), {**told_of(response), **_HTML}, body, frozenset(elements))
 
-    def _document(self, address: Address, answer: RecordedResponse) -> Shown:
+    def _document(self, address: Address, response: RecordedResponse) -> Shown:
         """Return a page; a capture that is no page is shown within one of the replay's own."""
-        document = self.answers.document(answer)
+        document = self.responses.document(response)
         if document is not None and address.modifier is not Modifier.SENT:
-            page = self.answers.page(answer, document)
-            play_stream(self.answers, answer, page)
+            page = self.responses.page(response, document)
+            play_stream(self.responses, response, page)
             made: Made = "data" if document.made_of else "rendered"
-            return self.shown_page(address, answer, page, self._marks(address, answer), made=made)
-        declared = answer.headers.media_type
-        if format_of(self.answers.decoded(answer, _BEGINNING)[0]) is StreamFormat.HLS:
-            return self._around(address, answer, StreamFormat.HLS)
+            return self.shown_page(address, response, page, self._marks(address, response), made=made)
+        declared = response.headers.media_type
+        if format_of(self.responses.decoded(response, _BEGINNING)[0]) is StreamFormat.HLS:
+            return self._around(address, response, StreamFormat.HLS)
         if _PLAYED.fullmatch(declared):
-            return self._around(address, answer, declared)
-        page = self.answers.page(answer)
+            return self._around(address, response, declared)
+        page = self.responses.page(response)
         if page.is_html:
-            shown = self._marks(address, answer)
-            return self.shown_page(address, answer, page, shown, made="" if document is None else "sent")
+            shown = self._marks(address, response)
+            return self.shown_page(address, response, page, shown, made="" if document is None else "sent")
         if _TEXTS.fullmatch(page.media_type):
             cut = not page.complete or len(page.text) > own_pages.MAX_TEXT_LENGTH
-            above = banner(address, answer, BannerInfo(cut=cut)) if address.modifier in PAGES else ""
+            above = banner(address, response, BannerInfo(cut=cut)) if address.modifier in PAGES else ""
             body = own_pages.shown_as_text(address, page.text, above)
-            return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
-        return self._around(address, answer, sniff(page.body[:_BEGINNING]) or page.media_type)
+            return Shown(_status(response.status), {**told_of(response), **_HTML}, body)
+        return self._around(address, response, sniff(page.body[:_BEGINNING]) or page.media_type)
 
-    def _around(self, address: Address, answer: RecordedResponse, media_type: str) -> Shown:
-        here = Address(address.crawl, answer.moment, address.modifier, answer.url)
-        above = banner(address, answer, BannerInfo(cut=not answer.whole)) if address.modifier in PAGES else ""
-        size = answer.headers.get("Content-Length")
+    def _around(self, address: Address, response: RecordedResponse, media_type: str) -> Shown:
+        here = Address(address.crawl, response.moment, address.modifier, response.url)
+        above = banner(address, response, BannerInfo(cut=not response.whole)) if address.modifier in PAGES else ""
+        size = response.headers.get("Content-Length")
         told = f", {int(size):,} bytes" if size.isascii() and size.isdigit() and len(size) < 16 else ""
         is_known = _PLAYED.fullmatch(media_type) or media_type == StreamFormat.HLS
         known = media_type if is_known else f"application/{media_type.rpartition('/')[2]}"
         body = own_pages.shown_media(here, known, told, above)
-        return Shown(_status(answer.status), {**told_of(answer), **_HTML}, body)
+        return Shown(_status(response.status), {**told_of(response), **_HTML}, body)
 
-    def _marks(self, address: Address, answer: RecordedResponse) -> Annotations | None:
+    def _marks(self, address: Address, response: RecordedResponse) -> Annotations | None:
         """Return what the address asks to be marked."""
         if address.modifier is Modifier.WORDS:
             return Annotations(words=address.words)
         if address.modifier not in (Modifier.OBJECTS, Modifier.LINKS, Modifier.BOTH):
             return None
-        marks = self._annotate(address.crawl, answer)
+        marks = self._annotate(address.crawl, response)
         if marks is None or address.modifier is Modifier.BOTH:
             return marks
         return (
             Annotations(marks.objects) if address.modifier is Modifier.OBJECTS else Annotations((), marks.link_scores)
         )
 
-    def _style_sheet(self, address: Address, answer: RecordedResponse) -> Shown:
-        body, whole = self.answers.decoded(answer, MAX_SHOWN)
-        parameters = answer.headers.get("Content-Type").partition(";")[2]
+    def _style_sheet(self, address: Address, response: RecordedResponse) -> Shown:
+        body, whole = self.responses.decoded(response, MAX_SHOWN)
+        parameters = response.headers.get("Content-Type").partition(";")[2]
         headers = Headers((("Content-Type", f"text/css;{parameters}"),))
-        text = Page(answer.url, answer.status, headers, body, answer.date, whole).text
-        rewritten = rewrite_css(text, Surroundings(address, answer.url).link)
-        return Shown(_status(answer.status), {**told_of(answer), **_CSS}, rewritten.encode("utf-8", "replace"))
+        text = Page(response.url, response.status, headers, body, response.date, whole).text
+        rewritten = rewrite_css(text, Surroundings(address, response.url).link)
+        return Shown(_status(response.status), {**told_of(response), **_CSS}, rewritten.encode("utf-8", "replace"))
 
-    def _media(self, address: Address, answer: RecordedResponse, *, in_part: bool) -> Shown:
+    def _media(self, address: Address, response: RecordedResponse, *, in_part: bool) -> Shown:
         """Return sound, film, the manifest of a stream or a part of one (parts, such as keys, may be of any type)."""
-        beginning, _ = self.answers.decoded(answer, _BEGINNING)
+        beginning, _ = self.responses.decoded(response, _BEGINNING)
         found = format_of(beginning)
         if found is not None:
-            return self._manifest(address, answer, found)
-        is_text = answer.headers.media_type == _SUBTITLES
-        otherwise = {"Content-Type": _SUBTITLES} if is_text else as_file(answer.url)
-        return self._file(answer, otherwise, in_part=in_part)
+            return self._manifest(address, response, found)
+        is_text = response.headers.media_type == _SUBTITLES
+        otherwise = {"Content-Type": _SUBTITLES} if is_text else as_file(response.url)
+        return self._file(response, otherwise, in_part=in_part)
 
-    def _manifest(self, address: Address, answer: RecordedResponse, found: StreamFormat) -> Shown:
+    def _manifest(self, address: Address, response: RecordedResponse, found: StreamFormat) -> Shown:
         try:
-            shown = ArchivedStream(self.answers, answer, address).shown(found)
+            shown = ArchivedStream(self.responses, response, address).shown(found)
         except UnreadableManifestError:
-            return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
+            return Shown(404, {**told_of(response), **as_file(response.url)}, b"")
         told = {"AAH-Left-Out": str(shown.left_out)} if shown.left_out else {}
-        return Shown(_status(answer.status), {**told_of(answer), **told, "Content-Type": found}, shown.body)
+        return Shown(_status(response.status), {**told_of(response), **told, "Content-Type": found}, shown.body)
 
-    def _file(self, answer: RecordedResponse, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
+    def _file(self, response: RecordedResponse, otherwise: Mapping[str, str], *, in_part: bool) -> Shown:
         """Return pictures, sound and the like unchanged, and other types with the header fields ``otherwise``.
 
         If ``otherwise`` is empty, other types are not shown, since a browser must not interpret them.
         """
-        beginning, body = self._body(answer)
-        media_type = answer.headers.media_type
+        beginning, body = self._body(response)
+        media_type = response.headers.media_type
         if not _PLAYED.fullmatch(media_type):
             media_type = sniff(beginning[:_BEGINNING])
         fields = {"Content-Type": media_type} if _PLAYED.fullmatch(media_type) else otherwise
         if not fields:
-            return Shown(404, {**told_of(answer), **as_file(answer.url)}, b"")
-        size = self._size(answer, body, in_part=in_part)
-        return Shown(_status(answer.status), {**told_of(answer), **fields}, body, size=size)
+            return Shown(404, {**told_of(response), **as_file(response.url)}, b"")
+        size = self._size(response, body, in_part=in_part)
+        return Shown(_status(response.status), {**told_of(response), **fields}, body, size=size)
 
-    def _size(self, answer: RecordedResponse, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
-        return len(body) if isinstance(body, bytes) else self.answers.size(answer, counting=in_part)
+    def _size(self, response: RecordedResponse, body: bytes | Iterator[bytes], *, in_part: bool) -> int | None:
+        return len(body) if isinstance(body, bytes) else self.responses.size(response, counting=in_part)
 
-    def _body(self, answer: RecordedResponse) -> tuple[bytes, bytes | Iterator[bytes]]:
+    def _body(self, response: RecordedResponse) -> tuple[bytes, bytes | Iterator[bytes]]:
         """Return the beginning of a decoded payload, and the whole of it.
 
         A payload in a content coding is bounded, since its decoded size is unknown; others are read while they are
         sent.
         """
-        if any(value.strip().lower() not in ("", "identity") for value in answer.headers.all("Content-Encoding")):
-            body, _ = self.answers.decoded(answer, MAX_DECODED)
+        if any(value.strip().lower() not in ("", "identity") for value in response.headers.all("Content-Encoding")):
+            body, _ = self.responses.decoded(response, MAX_DECODED)
             return body, body
-        pieces = self.answers.payload(answer)
+        pieces = self.responses.payload(response)
         first = next(pieces, b"")
         return first, chain((first,), pieces)
 

@@ -12,21 +12,21 @@ from typing import Final
 WIDTH: Final = 640
 HEIGHT: Final = 260
 POINTS: Final = 400
-"""More points than this are not to be seen at this width."""
+"""The most points of a line: more cannot be told apart at this width."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 628, 30, 216
 _MAX_TICKS: Final = 5
 _STRIPS: Final = 60
-"""How many parts of a chart tell their values to who points at them."""
+"""The number of parts of a chart that show their values when pointed at."""
 _MIN_PAUSE: Final = 60.0
 _PAUSE: Final = 20
-"""A step in time this many times as long as the median one, and of a minute at least, is a pause."""
+"""A step in time is a pause if it takes this many times as long as the median step, and at least a minute."""
 _SPANS: Final = (
     *((seconds, 1, "s") for seconds in (1, 2, 5, 10, 15, 30)),
     *((60 * minutes, 60, "min") for minutes in (1, 2, 5, 10, 15, 30)),
     *((3600 * hours, 3600, "h") for hours in (1, 2, 3, 6, 12)),
     *((86400 * days, 86400, "days") for days in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)),
 )
-"""Steps between ticks of time: their seconds, those of the unit, and its name."""
+"""Steps between ticks of time: the seconds of a step, the seconds of its unit, and the name of the unit."""
 
 
 class Measure(Enum):

@@ -20,11 +20,11 @@ from aahcrawler.objects.capture_statements import PageRow
 from aahcrawler.report.chart import WIDTH, Axis, Line, Measure, bars, format_value, line_chart, over_pages
 
 LIVE: Final = "sites themselves"
-"""What stands for an archive where a page was taken of its site."""
+"""The name in place of an archive for pages that were fetched from their sites."""
 ERROR: Final = 400
 """The least HTTP status that is an error."""
 MAX_LISTED: Final = 50
-"""URLs of a list that are shown, the first ones."""
+"""The most URLs of a list that are shown."""
 _BLUE, _BROWN = "#4a7fb5", "#b5694a"
 _MAX_NAME_LENGTH: Final = 60
 
@@ -256,12 +256,8 @@ Lead = Callable[[PageRow], str]
 """Returns the address at which a capture is shown, empty where it is shown nowhere."""
 
 
-def _nowhere(_: PageRow) -> str:
-    return ""
-
-
 def sections(
-    collection: EventCollection, comparison: Comparison | None = None, lead: Lead = _nowhere
+    collection: EventCollection, comparison: Comparison | None = None, lead: Lead = lambda _: ""
 ) -> Iterator[tuple[str, str]]:
     """Yield heading and HTML of each section of a report on a collection; pictures need no scripts."""
     if collection.is_scored and len(collection.depths) > 1:

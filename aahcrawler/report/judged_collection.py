@@ -21,13 +21,13 @@ from aahcrawler.tallies import plural
 
 RESAMPLES: Final = 2_000
 _AT_ONCE: Final = 2_000_000
-"""Weights that are held at once."""
+"""The most weights that are held in memory at once."""
 MAX_PAIRED: Final = 8
-"""Judges up to which each two are compared."""
+"""The most judges of whom each two are compared."""
 _GRADES: Final = (Grade.HIGHLY_RELEVANT, Grade.RELEVANT, Grade.NOT_RELEVANT, Grade.SPAM)
 
 Pages = Callable[[Collection[str]], Mapping[str, FramePage]]
-"""Tells the last capture of each page, of URLs that are given, as it is now; what was not captured is left out."""
+"""Returns the last capture of each given URL, without the URLs that were not captured."""
 
 
 def in_frame(pages: Iterable[FramePage]) -> Pages:
@@ -177,7 +177,7 @@ def evaluate(
     if drawn is not None:
         held = {each.url: found.get(each.url, _former(each)) for each in drawn.drawn if each.url in counted}
     known = {url: [each.grade for each in counted[url] if each.grade is not Grade.UNKNOWN] for url in held}
-    truth = {url: _share_of(said, at_least) for url, said in known.items() if said}
+    truth = {url: sum(is_relevant(each, at_least) for each in said) / len(said) for url, said in known.items() if said}
     rested = _truths(truth, held, drawn)
     precision, recall, even = _estimates(rested, drawn, (_precision, _recall, _break_even))
     lot = drawn.drawn if drawn is not None and drawn.order is Order.LOT else ()
@@ -222,10 +222,6 @@ def _best(judgements: Sequence[Judgement], samples: Sequence[Sample]) -> int | N
 def _former(page: DrawnPage) -> FramePage:
     """Return a drawn page as it was then, since the last crawl has no capture of it."""
     return FramePage(page.url, page.record, page.captured, page.score, page.is_member)
-
-
-def _share_of(grades: Sequence[Grade], at_least: Grade) -> float:
-    return sum(is_relevant(each, at_least) for each in grades) / len(grades)
 
 
 def _truths(truth: Mapping[str, float], held: Mapping[str, FramePage], drawn: Sample | None) -> _Truths:
@@ -316,7 +312,7 @@ def _resampled(truths: _Truths, drawn: Sample | None) -> Iterator[np.ndarray]:
 
 
 def _resampling_groups(bands: np.ndarray, drawn: Sample | None) -> Iterator[tuple[np.ndarray, int | None]]:
-    """Yield the indexes of judged pages that are resampled together, and how many pages they stand for, None: any."""
+    """Yield the indexes of pages that are resampled together, and how many pages they stand for; None for any."""
     if drawn is None or drawn.order is not Order.LOT:
         yield np.arange(len(bands)), None
         return

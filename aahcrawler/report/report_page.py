@@ -51,7 +51,7 @@ from knowledge_base.file_selection import SHIPPED_WORD
 from online_analysis.topic_learning import NOTHING, Learned
 
 MAX_DOMAINS = 30
-"""Domains that the report lists; the others are counted in one row."""
+"""The most domains that the report lists; the others are counted in one row."""
 
 
 class ReportError(Exception):
@@ -350,7 +350,7 @@ def report(summary: Summary, kept: Kept) -> str:
 
 
 _MAX_COMPARED = 100_000
-"""Web objects of a crawl up to which they are compared one by one: of more, that takes minutes and gigabytes."""
+"""The most web objects of a crawl that are compared one by one: more would take minutes and gigabytes."""
 _NOT_COMPARED = (
     "<p>Web objects are too many to be compared here: <code>aah query --ready</code> has added and edited ones.</p>"
 )

@@ -29,7 +29,7 @@ def reasons(counts: Mapping[str, int], empty: str, words: Callable[[str], Reason
 
 
 MAX_FILES = 50
-"""WARC files that are listed, the last ones."""
+"""The most WARC files that are listed: the last ones."""
 _PLACES = {
     f"{ARCHIVE}/": "the archive",
     f"{INDEXES}/{INDEX}": "its index",
@@ -151,9 +151,9 @@ def sources_section(counts: SourceCounts) -> str:
 
 
 MAX_ROWS = 500
-"""URLs that the report lists; ``aah report --failed`` lists all."""
+"""The most failed URLs that the report lists; ``aah report --failed`` lists all."""
 MAX_OF_A_REASON = 50
-"""URLs that the report lists of one reason, so that a common one does not hide the others."""
+"""The most failed URLs of one reason that the report lists, so that a common reason does not hide others."""
 _FILE = "image, style or other file of a page"
 
 
@@ -206,9 +206,9 @@ def _failed_row(entry: Failed) -> str:
 SAMPLES_OF_A_TYPE = 3
 MAX_SAMPLES = 15
 MAX_TEXT_LENGTH = 240
-"""Characters of an object's text that are shown."""
+"""The most characters of an object's text that are shown."""
 SAMPLED_PAGES = 5
-"""Pages of each level of an application whose objects may be shown."""
+"""The most pages of each level of an application whose objects may be shown."""
 _FIELDS = ("title", "author", "date")
 
 
@@ -317,7 +317,7 @@ def adaptation_failures(failed: Mapping[str, int], mended: Mapping[str, int], sp
 
 
 def _draft(place: str, count: int) -> str:
-    """Return a note on pages of which a draft read less than is read without it, and what to do about it."""
+    """Return a note on pages that are read better without a draft, and on what to do about it."""
     application, level, _ = place.rpartition(": ")[0].rsplit("/", 2)
     pages = "a page" if count == 1 else f"{count:,} pages"
     told = f"The draft {application} read less than no file would on {pages} of level {level}."
@@ -405,7 +405,7 @@ def _refinement(refinement: KeptRefinement) -> str:
 
 
 MAX_SEED_ROWS = 1_000
-"""Seeds that the report lists, those that gave nothing first."""
+"""The most seeds that the report lists; those that gave nothing come first."""
 _FETCHED = "fetched"
 
 

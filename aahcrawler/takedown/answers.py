@@ -12,7 +12,7 @@ from aahcrawler.tallies import plural
 from aahcrawler.tombstones import read_tombstones
 
 SHOWN = 50
-"""URLs that are listed, the first ones."""
+"""The most URLs that are listed."""
 
 
 def listed(crawl: Path) -> Iterator[str]:

@@ -32,7 +32,7 @@ from aahcrawler.metadata import MEDIA_TYPE, LinkType, metadata_if_readable
 from aahcrawler.segments import segments
 from aahcrawler.takedown.rewriting import Damaged, Gap, RecordPlace, damaged, walk
 
-_ANSWERS = frozenset({"response", "revisit", "resource", "conversion"})
+_CAPTURES = frozenset({"response", "revisit", "resource", "conversion"})
 _WARC = b"WARC/"
 _HEADER_END = b"\r\n\r\n"
 
@@ -84,14 +84,14 @@ def read_archive(crawl: Path) -> Archived:
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A whole record next to a gap: the ids of its capture, whether it is the response and lacks its request.
+    """A whole record next to a gap: the ids of its capture, whether it is the capture's response and lacks its request.
 
     All fields are empty if the gap is at the beginning or end of the file.
     """
 
     ids: frozenset[str] = frozenset()
-    is_answer: bool = False
-    is_unasked: bool = False
+    is_capture: bool = False
+    lacks_request: bool = False
 
     def url(self, known: Archived) -> str:
         return next((known.urls[record] for record in self.ids if record in known.urls), "")
@@ -106,11 +106,11 @@ class _Reading:
         self.orphaned: dict[str, str] = {}
         self.around: dict[Gap, tuple[_Neighbour, _Neighbour]] = {}
         self._last = _Neighbour()
-        self._asked: frozenset[str] = frozenset()
+        self._requested: frozenset[str] = frozenset()
 
     def gaps(self, path: Path) -> Iterator[Gap]:
         """Read a file, and yield the gaps between its whole records."""
-        self._last, self._asked = _Neighbour(), frozenset()
+        self._last, self._requested = _Neighbour(), frozenset()
         passed: Gap | None = None
 
         def take(member: Member) -> None:
@@ -129,8 +129,8 @@ class _Reading:
 
     def _take(self, header: Header, block: bytes, file: str) -> None:
         known, kind, concurrent = self.known, header.get("WARC-Type").lower(), header.concurrent_to
-        is_answer = kind in _ANSWERS and not (kind == "resource" and any(other in known.urls for other in concurrent))
-        if is_answer:
+        is_capture = kind in _CAPTURES and not (kind == "resource" and any(other in known.urls for other in concurrent))
+        if is_capture:
             known.urls[header.record_id] = _target(header)
             known.files[header.record_id] = file
             self.claimed.pop(header.record_id, None)
@@ -139,15 +139,15 @@ class _Reading:
                 known.originals[header.record_id] = header.get("WARC-Refers-To").strip("<>")
         elif kind == "metadata":
             self._take_metadata(header, block)
-        for other in () if is_answer else concurrent:
+        for other in () if is_capture else concurrent:
             if other not in known.urls:
                 self.orphaned[other] = file
                 if target := _target(header):
                     self.claimed[other] = target
         if kind == "request":
-            self._asked = frozenset({header.record_id, *concurrent})
-        of = frozenset({header.record_id} if is_answer else concurrent)
-        self._last = _Neighbour(of, is_answer, is_answer and not self._asked & {header.record_id, *concurrent})
+            self._requested = frozenset({header.record_id, *concurrent})
+        of = frozenset({header.record_id} if is_capture else concurrent)
+        self._last = _Neighbour(of, is_capture, is_capture and not self._requested & {header.record_id, *concurrent})
 
     def _take_metadata(self, header: Header, block: bytes) -> None:
         metadata = metadata_if_readable(block) if header.get("Content-Type") == MEDIA_TYPE else None
@@ -184,7 +184,7 @@ def _owned(crawl: Path, reading: _Reading, gaps: list[Gap]) -> Iterator[Owned]:
         for piece, url in _of_gap(reading, gap, tuple(damaged(crawl, gap, _WARC, places)), places):
             said = url or _target(piece.header)
             # Where whole records name the response, their id is used, whatever the damaged bytes say.
-            if said not in named and piece.header.record_id and piece.kind in _ANSWERS - {"resource"}:
+            if said not in named and piece.header.record_id and piece.kind in _CAPTURES - {"resource"}:
                 known.urls.setdefault(piece.header.record_id, said)
             yield Owned(piece.place, said, bool(url) or said in urls)
 
@@ -216,12 +216,12 @@ def _of_gap(
         if (
             not url
             and following
-            and (last == following or (not after.is_answer and after.ids & reading.orphaned.keys()))
+            and (last == following or (not after.is_capture and after.ids & reading.orphaned.keys()))
         ):
-            url = following  # It lies between two records of one capture, or before those whose answer is missing.
-        if not url and number == 1 and before.is_unasked:
-            url = last  # What was asked has not come before the answer, so it follows it.
-        if url and number == len(found) and not after.is_answer:
+            url = following  # It lies between two records of one capture, or before those whose response is missing.
+        if not url and number == 1 and before.lacks_request:
+            url = last  # The request has not come before the response, so it follows it.
+        if url and number == len(found) and not after.is_capture:
             known.urls |= dict.fromkeys(after.ids - known.urls.keys(), url)
         yield piece, url
         last = url or _target(piece.header)
@@ -305,7 +305,8 @@ def log_damage(crawl: Path, known: Archived) -> Iterator[Owned]:
         for path in segments(crawl / folder, extension):
             for gap in walk(path, ENTRIES, read_whole):
                 for piece in damaged(crawl, gap, ENTRIES):
-                    yield from _owned_places(piece.place, _pages(piece.text), urls)
+                    pages = tuple(filter(None, map(_unquoted, _NAMED.findall(piece.text))))
+                    yield from _owned_places(piece.place, pages, urls)
 
 
 def read_whole(member: Member) -> None:
@@ -327,10 +328,6 @@ def _captures(text: bytes, known: Archived) -> tuple[str, ...]:
     graphs = {graph(line) for line in lines}
     named = {known.urls[each] for each in graphs if each in known.urls}
     return tuple(named | {url for _, url in captures_in(text)})
-
-
-def _pages(text: bytes) -> tuple[str, ...]:
-    return tuple(filter(None, map(_unquoted, _NAMED.findall(text))))
 
 
 def _unquoted(quoted: bytes) -> str:

@@ -105,7 +105,7 @@ def digest_of(file: BinaryIO, begin: int, end: int) -> str:
 
 
 PART = ".removing"
-"""The suffix of a file that is being rewritten; what is left of one that was not finished counts for nothing."""
+"""The suffix of a file that is being rewritten; a file with it that a kill left behind is ignored."""
 _PIECE = 1 << 16
 _IN_MEMORY = 1 << 22
 _REFERENCES = frozenset(

@@ -2,13 +2,13 @@
 
     python -m benchmarks.collections --json FILE [--seeds N] [--size N] [--pages N] [--quick]
 
-Worlds of events that recur and of events that happen once are made of the numbers from 0 on, which nothing was chosen
-by; choices were made on those from 100 on. Pages are those of three archives that overlap in part. With ``--json``,
-worlds that were measured are kept in lines of JSON beside it, and a run that was ended goes on from there.
+The events of some worlds recur, those of others happen once. Their seeds count from 0; nothing was chosen by these
+worlds: choices were made on worlds with seeds from 100 on. The pages of a world are in three archives that overlap in
+part. With ``--json``, measured worlds are kept in lines of JSON beside the file, and an ended run goes on from there.
 
 - ``precision``, ``recall`` and ``break_even`` are of the pages that a crawl got, the last one of their order by score;
-  ``break_even_held`` is that of everything that archives hold, the same for all configurations. Relevant is what is
-  about the event, mainly or in part; ``accumulated`` adds up what is so in truth of what a crawl got.
+  ``break_even_held`` is that of everything that archives hold, the same for all configurations. A page is relevant if
+  it is about the event, mainly or in part; ``accumulated`` is the sum of the true relevance of the pages got.
 - ``considered`` counts URLs that were met, ``retrieval_rate`` is the share of those looked up that archives have, and
   ``looked_up_a_relevant`` how many were looked up for each relevant page.
 - Differences are paired over worlds, with the 95 % interval of 2,000 resamples.
@@ -16,8 +16,8 @@ worlds that were measured are kept in lines of JSON beside it, and a run that wa
 - Rates are of processor time, from archives that lie here, for one core. How fast a capture is found among 10 million
   is measured by ``benchmarks.importing --captures 10000000``.
 - Archives that fail are asked before those that pywb serves, in crawls of their own: two dead ones, one where nobody
-  listens and one that takes connections and never answers; one that takes three seconds to say that it holds nothing;
-  one whose answers are none. ``more_time`` is by how much longer a crawl takes with them than without.
+  listens and one that takes connections and never responds; one that takes three seconds to say that it holds nothing;
+  one whose responses are none. ``more_time`` is by how much longer a crawl takes with them than without.
 """
 
 import argparse
@@ -67,8 +67,8 @@ from benchmarks.collections.crawling import (
     Configuration,
     Course,
     Reading,
-    answers_of,
     archived,
+    captures_of,
     choice_of,
     crawl,
     definition,
@@ -85,9 +85,9 @@ PAGES: Final = 300
 DELAY: Final = 0.1
 """Seconds between two requests to an archive: with none, a crawl would be too short to tell anything."""
 SLOW: Final = 3.0
-"""Seconds that the slow archive takes for an answer."""
+"""Seconds that the slow archive takes for a response."""
 PAIRS: Final = 5
-"""Crawls with archives that fail and without, of each kind: the median lies within five with 94 %."""
+"""The pairs of crawls, with failing archives and without: the median lies within five of them with 94 %."""
 _SEED: Final = 100
 
 
@@ -122,14 +122,10 @@ def failing_rows(size: int, programs: Path) -> Iterator[Row]:
             for number in range(PAIRS):
                 others = ([], failing) if number % 2 else (failing, [])
                 pair = {len(each): _crawled(world, [*each, *well], folder) for each in others}
-                yield from (_failing_row(course, len(well), count) for count, course in pair.items())
+                yield from ({"archives": len(well), "that_fail": n, **asdict(each)} for n, each in pair.items())
                 more.append(pair[len(failing)].seconds / pair[0].seconds - 1)
             between = {"least": min(more), "greatest": max(more)}
             yield {"archives": len(well), "that_fail": len(failing), "more_time": median(more), **between}
-
-
-def _failing_row(course: _Course, well: int, failing: int) -> Row:
-    return {"archives": well, "that_fail": failing, **asdict(course)}
 
 
 def _crawled(world: DatedWorld, archives: Sequence[str], folder: Path) -> _Course:
@@ -207,7 +203,7 @@ def world_rows(kind: Kind, seed: int, scale: Scale) -> list[Row]:
 def _row(world: DatedWorld, configuration: Configuration, folder: Path, read: Reading, pages: int) -> Row:
     icd = definition(world, configuration, folder, "first-after-event" if configuration is KLEIN else "auto")
     find = archived(world, choice_of(icd, world))
-    held = scored(icd, answers_of(world, find), read)
+    held = scored(icd, captures_of(world, find), read)
     course = crawl(icd, find, read, pages)
     there = sum(truth >= PART for _, truth in held)
     return {
@@ -300,7 +296,11 @@ def cost_rows(size: int) -> Iterator[Row]:
         files = write(world, folder / "warc")
         icd = definition(world, OURS, folder)
         source = open_archives(
-            "archives", [str(each) for each in files.values()], folder / "imports", choice_of(icd, world), _now
+            "archives",
+            [str(each) for each in files.values()],
+            folder / "imports",
+            choice_of(icd, world),
+            lambda: datetime.now(UTC),
         )
         urls = list(dict.fromkeys(each.url for each in world.captures))
         began = process_time()
@@ -316,7 +316,7 @@ def cost_rows(size: int) -> Iterator[Row]:
         light = [(main_content(page), links(page)) for page in pages]
         text = process_time() - began
         read = Reading()
-        captures = answers_of(world, archived(world, choice_of(icd, world)))
+        captures = captures_of(world, archived(world, choice_of(icd, world)))
         documents = [read(each).document for each in captures]
         judges = analysers(icd, build_topic(icd, {}))
         began = process_time()
@@ -345,10 +345,6 @@ def cost_rows(size: int) -> Iterator[Row]:
 
 async def _taken(source: Source, urls: Sequence[str]) -> Sequence[Exchange]:
     return [each for url in urls async for each in source.captures(url, Demand(MAX_BYTES))]
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def measured(scale: Scale, processes: int, kept: Path | None) -> list[Row]:

@@ -110,8 +110,8 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Log nothing."""
 
-    def answer(self, status: int, body: bytes = b"", fields: Mapping[str, str] | None = None) -> None:
-        """Send an answer."""
+    def respond(self, status: int, body: bytes = b"", fields: Mapping[str, str] | None = None) -> None:
+        """Send a response."""
         self.send_response_only(status)
         for name, value in {**(fields or {}), "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
@@ -138,7 +138,7 @@ def served(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 def aggregator(archives: Sequence[str], seconds: float = ASK_SECONDS) -> AbstractContextManager[str]:
     """Serve ``timemap/link/URL`` and ``timegate/URL`` over several archives, whose TimeMaps are at ``timemap/link/``.
 
-    An archive that does not answer within some seconds counts as one that holds nothing.
+    An archive that does not respond within some seconds counts as one that holds nothing.
     """
 
     class Aggregator(_Handler):
@@ -148,13 +148,13 @@ def aggregator(archives: Sequence[str], seconds: float = ASK_SECONDS) -> Abstrac
             kind, _, original = self.path.lstrip("/").partition("/")
             original = original.removeprefix("link/") if kind == "timemap" else original
             if kind not in ("timemap", "timegate") or "://" not in original:
-                self.answer(404, b"unknown\n")
+                self.respond(404, b"unknown\n")
                 return
             found = held(self.members, original, seconds)
             if not found:
-                self.answer(404, b"not found\n")
+                self.respond(404, b"not found\n")
             elif kind == "timemap":
-                self.answer(200, self._timemap(original, found).encode(), {"Content-Type": "application/link-format"})
+                self.respond(200, self._timemap(original, found).encode(), {"Content-Type": "application/link-format"})
             else:
                 self._negotiate(original, found)
 
@@ -170,7 +170,7 @@ def aggregator(archives: Sequence[str], seconds: float = ASK_SECONDS) -> Abstrac
                 asked = self.headers.get("Accept-Datetime")
                 wanted = parsedate_to_datetime(asked).astimezone(UTC) if asked else found[-1].moment
             except (ValueError, TypeError):
-                self.answer(400, b"Accept-Datetime is no date\n")
+                self.respond(400, b"Accept-Datetime is no date\n")
                 return
             nearest = min(found, key=lambda each: abs(each.moment - wanted))
             links = (
@@ -178,7 +178,7 @@ def aggregator(archives: Sequence[str], seconds: float = ASK_SECONDS) -> Abstrac
                 f'<{self._own("timemap/link", original)}>; rel="timemap"; type="application/link-format"',
                 *(_line(each, relation) for each, relation in _ends(found)),
             )
-            self.answer(302, b"", {"Location": nearest.address, "Vary": "accept-datetime", "Link": ", ".join(links)})
+            self.respond(302, b"", {"Location": nearest.address, "Vary": "accept-datetime", "Link": ", ".join(links)})
 
         def _own(self, kind: str, original: str) -> str:
             return f"http://{self.headers.get('Host')}/{kind}/{original}"
@@ -195,8 +195,8 @@ def held(archives: Sequence[str], original: str, seconds: float) -> Sequence[Mem
 
 def _listed(address: str, seconds: float) -> Sequence[Memento]:
     try:
-        with urlopen(address, timeout=seconds) as answer:
-            return tuple(mementos(answer.read(MAX_BYTES).decode("utf-8", "replace")))
+        with urlopen(address, timeout=seconds) as response:
+            return tuple(mementos(response.read(MAX_BYTES).decode("utf-8", "replace")))
     except (OSError, ValueError, HTTPException):
         return ()
 
@@ -236,7 +236,7 @@ def slow_archive(seconds: float | None) -> Iterator[str]:
     class Slow(_Handler):
         def do_GET(self) -> None:
             if not ended.wait(seconds):
-                self.answer(404, b"nothing\n")
+                self.respond(404, b"nothing\n")
 
     with served(Slow) as address:
         try:
@@ -251,9 +251,9 @@ def lying_archive() -> AbstractContextManager[str]:
     class Lying(_Handler):
         def do_GET(self) -> None:
             if "timemap" in self.path:
-                self.answer(200, b"<html><title>Welcome</title>", {"Content-Type": "application/link-format"})
+                self.respond(200, b"<html><title>Welcome</title>", {"Content-Type": "application/link-format"})
             else:
                 place = f"http://{self.headers.get('Host')}{self.path}x"
-                self.answer(302, b"", {"Location": place, "Memento-Datetime": "Thu, 01 Jan 2099 00:00:00 GMT"})
+                self.respond(302, b"", {"Location": place, "Memento-Datetime": "Thu, 01 Jan 2099 00:00:00 GMT"})
 
     return served(Lying)

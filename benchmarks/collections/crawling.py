@@ -127,7 +127,7 @@ def archived(world: DatedWorld, choice: SnapshotChoice, until: datetime | None =
     """Return a function that finds the chosen capture of a URL in a world's archives, as they were at ``until``."""
     by_url: dict[str, list[Held]] = {}
     for each in world.captures:
-        if each.answer.status < 400 and (until is None or each.moment <= until):
+        if each.response.status < 400 and (until is None or each.moment <= until):
             by_url.setdefault(canonicalize(each.url) or each.url, []).append(Held(each))
 
     def find(url: str) -> Capture | None:
@@ -140,8 +140,8 @@ def live(world: DatedWorld, now: datetime) -> Find:
     """Return a function that gives the response of a world's sites at some time, None for errors."""
 
     def find(url: str) -> Capture | None:
-        answer = world.live(url, now)
-        return None if answer is None or answer.status >= 400 else Capture("", url, now, answer)
+        response = world.live(url, now)
+        return None if response is None or response.status >= 400 else Capture("", url, now, response)
 
     return find
 
@@ -170,9 +170,9 @@ def page_of(capture: Capture) -> Page:
     """Return a capture as a page, dated as the archive has it; one without an archive is of the live web."""
     url = canonicalize(capture.url) or capture.url
     headers = Headers((("Content-Type", "text/html"),))
-    body = capture.answer.body
+    body = capture.response.body
     return Page(
-        url, capture.answer.status, headers, body, capture.moment.astimezone(UTC), memento=bool(capture.archive)
+        url, capture.response.status, headers, body, capture.moment.astimezone(UTC), memento=bool(capture.archive)
     )
 
 
@@ -219,16 +219,16 @@ def crawl(icd: Icd, find: Find, read: Callable[[Capture], Assistance], budget: i
             course.missing.append(lease.url)
             frontier.finish(lease, State.FAILED)
             continue
-        if capture.answer.location:
+        if capture.response.location:
             frontier.finish(
-                lease, State.DONE, links=[offer(canonicalize(capture.answer.location) or "", 0.5, lease.depth)]
+                lease, State.DONE, links=[offer(canonicalize(capture.response.location) or "", 0.5, lease.depth)]
             )
             continue
         page = score(read(capture), judges, weights)
         if ranker is not None:
             left = BudgetLeft(max(0.0, 1.0 - len(course.fetched) / budget))
             page = rank(page, weights, ranker, lease.depth, left)
-        course.fetched.append(Fetched(lease.url, page.score, lease.depth, capture.answer.relevance, capture.archive))
+        course.fetched.append(Fetched(lease.url, page.score, lease.depth, capture.response.relevance, capture.archive))
         frontier.finish(lease, State.DONE, links=_links(page, icd, offer, lease.depth + 1, is_focused=is_focused))
         if ranker is not None:
             finish(ranker, lease.url)
@@ -256,11 +256,11 @@ def scored(
 ) -> Sequence[tuple[float, float]]:
     """Return the score of each capture beside its relevance in truth."""
     judges, weights = analysers(icd, build_topic(icd, {})), icd.scoring.weights
-    return [(score(read(each), judges, weights).score, each.answer.relevance) for each in captures]
+    return [(score(read(each), judges, weights).score, each.response.relevance) for each in captures]
 
 
-def answers_of(world: DatedWorld, find: Find) -> Sequence[Capture]:
+def captures_of(world: DatedWorld, find: Find) -> Sequence[Capture]:
     """Return the capture found for each URL in the archives, without redirects."""
     urls = dict.fromkeys(canonicalize(each.url) or each.url for each in world.captures)
     found = (find(url) for url in urls)
-    return [each for each in found if each is not None and not each.answer.location]
+    return [each for each in found if each is not None and not each.response.location]

@@ -21,7 +21,7 @@ import yaml
 
 _WORDS: Final = yaml.safe_load(Path(__file__).with_name("event_words.yaml").read_text("utf-8"))
 FIELDS: Final[Mapping[str, Mapping[str, str]]] = _WORDS["fields"]
-"""Of each field its nouns, its verbs and its adjectives."""
+"""The nouns, verbs and adjectives of each field."""
 
 _COMMON: Final = _WORDS["common"].split()
 _COMMON_VERBS: Final = _WORDS["common_verbs"].split()
@@ -171,7 +171,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """The response of a URL at some time; ``relevance`` to the event is 1 (mainly), 0.5 (partly) or 0."""
 
     status: int
@@ -182,12 +182,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """An answer that an archive holds."""
+    """A response that an archive holds."""
 
     archive: str
     url: str
     moment: datetime
-    answer: Answer
+    response: Response
 
 
 @dataclass(slots=True)
@@ -219,9 +219,9 @@ class DatedWorld:
     articles: Mapping[str, Article]
     sites: "Sites"
 
-    def live(self, url: str, moment: datetime) -> Answer | None:
+    def live(self, url: str, moment: datetime) -> Response | None:
         """Return the response of a URL at a time, None if there is nothing yet, or never."""
-        return self.sites.answer(url, moment)
+        return self.sites.response(url, moment)
 
 
 def build(kind: Kind, seed: int, size: int = 600) -> DatedWorld:
@@ -243,7 +243,7 @@ def build(kind: Kind, seed: int, size: int = 600) -> DatedWorld:
         _publish(sites, about, (begin, lot.randrange(1, 30), 40, 150), size // 40, others, lot, relevant=False)
     sites.link(lot)
     captures = tuple(_captured(sites, lot))
-    held = {each.url for each in captures if each.answer.status == 200}
+    held = {each.url for each in captures if each.response.status == 200}
     mains = sorted(
         a.url
         for a in sites.articles.values()
@@ -385,8 +385,8 @@ class Sites:
                         article.links.append((other.url, other.title))
                         break
 
-    def answer(self, url: str, moment: datetime) -> Answer | None:
-        """Return what a URL answers at a time."""
+    def response(self, url: str, moment: datetime) -> Response | None:
+        """Return the response of a URL at a time."""
         article = self.articles.get(url)
         if article is None:
             return self._list(url, moment) if url in self.lists else None
@@ -396,22 +396,22 @@ class Sites:
             return self._dead(article)
         if url not in self._bodies:
             self._bodies[url] = _page(article, Random(url))
-        return Answer(200, self._bodies[url], article.relevance)
+        return Response(200, self._bodies[url], article.relevance)
 
-    def _dead(self, article: Article) -> Answer:
+    def _dead(self, article: Article) -> Response:
         front = f"http://{article.site}/"
         match article.fate:
             case "soft":
                 text = "<h1>Sorry</h1><p>The page that you asked for is not here any more. Please try the search."
-                return Answer(200, f"<html><title>Sorry</title>{text}<a href='{front}'>Front page</a>".encode())
+                return Response(200, f"<html><title>Sorry</title>{text}<a href='{front}'>Front page</a>".encode())
             case "sold":
                 words = paragraphs(((subject("festival", Random(article.url)), 0.2),), 12, Random(article.url))
-                return Answer(200, f"<html><title>Domain</title><h1>Buy this</h1><p>{'<p>'.join(words)}".encode())
+                return Response(200, f"<html><title>Domain</title><h1>Buy this</h1><p>{'<p>'.join(words)}".encode())
             case "moved":
-                return Answer(301, b"", location=front)
-        return Answer(404, b"<html><title>404</title><h1>Not Found</h1>")
+                return Response(301, b"", location=front)
+        return Response(404, b"<html><title>404</title><h1>Not Found</h1>")
 
-    def _list(self, url: str, moment: datetime) -> Answer:
+    def _list(self, url: str, moment: datetime) -> Response:
         """Return a list as it was: the last articles of its place, or what the organiser says of the latest edition."""
         if url == self.organiser:
             known = [
@@ -422,7 +422,7 @@ class Sites:
             known = [each for each in self._lists.get(url, ()) if each.published <= moment]
         recent = known[-18:]
         if not recent:
-            return Answer(200, f"<html><title>{url}</title><p>Nothing yet.".encode())
+            return Response(200, f"<html><title>{url}</title><p>Nothing yet.".encode())
         relevant = sum(each.relevance for each in recent) / len(recent)
         sections = "".join(
             f'<li><a href="{each}">{each.rstrip("/").rpartition("/")[2]}</a>'
@@ -434,7 +434,7 @@ class Sites:
         )
         lists = f"<ul>{sections}</ul><h1>Latest</h1><ul>{entries}</ul>"
         body = f"<html><head><title>{url[7:]}</title></head><body>{lists}</body></html>"
-        return Answer(200, body.encode(), PART if relevant > 0.6 else 0.0)
+        return Response(200, body.encode(), PART if relevant > 0.6 else 0.0)
 
 
 def _page(article: Article, lot: Random) -> bytes:
@@ -482,9 +482,9 @@ def _captured(sites: Sites, lot: Random) -> Iterator[Capture]:
                 moment += timedelta(days=lot.expovariate(1 / mean), seconds=1)
                 if moment > end:
                     break
-                answer = sites.answer(url, moment.replace(microsecond=0))
-                if answer is not None:
-                    yield Capture(archive, url, moment.replace(microsecond=0), answer)
+                response = sites.response(url, moment.replace(microsecond=0))
+                if response is not None:
+                    yield Capture(archive, url, moment.replace(microsecond=0), response)
                 mean = _NEXT if article else 130.0
                 if article and moment > article.dies and lot.random() < 0.6:
                     break
@@ -505,24 +505,24 @@ def write(world: DatedWorld, folder: Path) -> Mapping[str, Path]:
                 "url": each.url,
                 "archive": each.archive,
                 "moment": each.moment.isoformat(),
-                "relevance": each.answer.relevance,
+                "relevance": each.response.relevance,
             }
             truth.write(json.dumps(line) + "\n")
     return files
 
 
-def head(answer: Answer, moment: datetime) -> str:
-    """Return the head of an answer as its server sent it."""
-    reason = {200: "OK", 301: "Moved Permanently", 404: "Not Found"}[answer.status]
-    place = f"Location: {answer.location}\r\n" if answer.location else ""
+def head(response: Response, moment: datetime) -> str:
+    """Return the head of a response as its server sent it."""
+    reason = {200: "OK", 301: "Moved Permanently", 404: "Not Found"}[response.status]
+    place = f"Location: {response.location}\r\n" if response.location else ""
     return (
-        f"HTTP/1.1 {answer.status} {reason}\r\nDate: {format_datetime(moment, usegmt=True)}\r\n"
-        f"Content-Type: text/html\r\n{place}Content-Length: {len(answer.body)}\r\n\r\n"
+        f"HTTP/1.1 {response.status} {reason}\r\nDate: {format_datetime(moment, usegmt=True)}\r\n"
+        f"Content-Type: text/html\r\n{place}Content-Length: {len(response.body)}\r\n\r\n"
     )
 
 
 def _record(capture: Capture) -> bytes:
-    answered = head(capture.answer, capture.moment).encode() + capture.answer.body
+    message = head(capture.response, capture.moment).encode() + capture.response.body
     moment = capture.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = (
         "WARC/1.1",
@@ -531,6 +531,6 @@ def _record(capture: Capture) -> bytes:
         f"WARC-Date: {moment}",
         f"WARC-Target-URI: {capture.url}",
         "Content-Type: application/http;msgtype=response",
-        f"Content-Length: {len(answered)}",
+        f"Content-Length: {len(message)}",
     )
-    return "\r\n".join(fields).encode() + b"\r\n\r\n" + answered + b"\r\n\r\n"
+    return "\r\n".join(fields).encode() + b"\r\n\r\n" + message + b"\r\n\r\n"

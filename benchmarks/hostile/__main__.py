@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.hostile.fuzzing import Taken, apart, findings, kept, kept_answer, reader, sources
+from benchmarks.hostile.fuzzing import Taken, apart, findings, kept, kept_response, reader, sources
 from benchmarks.hostile.shapes import SHAPES, SIZES, rows
 from benchmarks.results import Row, report
 
@@ -25,11 +25,11 @@ def main(
     again: Annotated[Path | None, typer.Option(help="Read a finding again.")] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the rows as JSON.")] = None,
 ) -> None:
-    """Read hostile answers; end with 1 where one of them was found to harm."""
+    """Read hostile responses; end with 1 where one of them was found to harm."""
     read = reader()
     if again is not None:
-        answer = kept_answer(again)
-        print(apart(lambda: read(answer), 600.0))
+        response = kept_response(again)
+        print(apart(lambda: read(response), 600.0))
         return
     if growth:
         report(list(rows(shape or SHAPES, SIZES, read)), json_file)

@@ -21,7 +21,7 @@ from aahcrawler.helper.assistance import raised
 from aahcrawler.page import Page
 from aahcrawler.pipeline.analysis import score, understand
 from aahcrawler.wire.replay import replayed
-from benchmarks.hostile.mutations import Answer, mutated
+from benchmarks.hostile.mutations import Response, mutated
 from benchmarks.recorded import FETCHED_AT, NoRecordedSitesError, recorded_sites, site_pages
 from knowledge_base.loader import FOLDER, load
 from online_analysis.analysers import analysers
@@ -54,15 +54,15 @@ class Taken:
     ended: bool = False
 
 
-def reader() -> Callable[[Answer], Taken]:
+def reader() -> Callable[[Response], Taken]:
     """Return a function that reads responses as a crawl does, from the head to the scores of links."""
     knowledge_base, icd = load(), Icd.parse(_DEFINITION)
     judges = analysers(icd, Topic(icd.topic.keywords))
 
-    def read(answer: Answer) -> Taken:
+    def read(response: Response) -> Taken:
         began = time.process_time()
         try:
-            page = _page(answer)
+            page = _page(response)
             if page is None:
                 return Taken(time.process_time() - began)
             helper = ApplicationAwareHelper(knowledge_base).comparing_drafts()
@@ -78,10 +78,10 @@ def reader() -> Callable[[Answer], Taken]:
     return read
 
 
-def _page(answer: Answer) -> Page | None:
-    lines = (f"HTTP/1.1 {answer.status} OK", *(f"{name}: {value}" for name, value in answer.fields), "", "")
-    whole = "\r\n".join(lines).encode("latin-1", "replace") + answer.body
-    return replayed(Exchange(answer.url, "GET", b"", BytesIO(whole), len(whole), b"", "", FETCHED_AT))
+def _page(response: Response) -> Page | None:
+    lines = (f"HTTP/1.1 {response.status} OK", *(f"{name}: {value}" for name, value in response.fields), "", "")
+    whole = "\r\n".join(lines).encode("latin-1", "replace") + response.body
+    return replayed(Exchange(response.url, "GET", b"", BytesIO(whole), len(whole), b"", "", FETCHED_AT))
 
 
 def apart(work: Callable[[], Taken], most_seconds: float) -> Taken:
@@ -142,7 +142,7 @@ class Finding:
     number: int
     mutations: tuple[str, ...]
     taken: Taken
-    answer: Answer
+    response: Response
 
     @property
     def kind(self) -> str:
@@ -154,10 +154,10 @@ class Finding:
         return "slow" if self.taken.seconds > MAX_SECONDS else "memory"
 
 
-def sources() -> tuple[Answer, ...]:
+def sources() -> tuple[Response, ...]:
     """Return the saved pages of the knowledge base, and pages of recorded sites if there are any."""
     saved = [each.page for each in saved_pages(pages_folder(FOLDER))]
-    return tuple(_answer(page) for page in (*saved, *_recorded()) if len(page.body) <= _MAX_BYTES)
+    return tuple(_response(page) for page in (*saved, *_recorded()) if len(page.body) <= _MAX_BYTES)
 
 
 def _recorded() -> Iterator[Page]:
@@ -169,22 +169,22 @@ def _recorded() -> Iterator[Page]:
         yield from list(site_pages(site))[:_OF_A_SITE]
 
 
-def _answer(page: Page) -> Answer:
+def _response(page: Page) -> Response:
     fields = tuple((name, value) for name, value in page.headers.fields if name.lower() in {"content-type", "link"})
-    return Answer(page.url, page.status, fields, page.body)
+    return Response(page.url, page.status, fields, page.body)
 
 
-def mutant(given: Sequence[Answer], seed: int, number: int) -> tuple[Answer, tuple[str, ...]]:
+def mutant(given: Sequence[Response], seed: int, number: int) -> tuple[Response, tuple[str, ...]]:
     """Return the mutant with a number: the same for the same seed and pages."""
     chance = random.Random(f"{seed}/{number}")
-    answer = given[chance.randrange(len(given))]
+    response = given[chance.randrange(len(given))]
     others = [given[chance.randrange(len(given))].body for _ in range(3)]
-    return mutated(answer, chance, others)
+    return mutated(response, chance, others)
 
 
 def findings(
-    given: Sequence[Answer],
-    read: Callable[[Answer], Taken],
+    given: Sequence[Response],
+    read: Callable[[Response], Taken],
     seed: int,
     *,
     minutes: float = 0.0,
@@ -197,11 +197,11 @@ def findings(
     for number in range(most) if most else count():
         if not most and time.monotonic() > until:
             return
-        answer, names = mutant(given, seed, number)
-        taken = apart(lambda answer=answer: read(answer), PATIENCE)  # type: ignore[misc]
+        response, names = mutant(given, seed, number)
+        taken = apart(lambda response=response: read(response), PATIENCE)  # type: ignore[misc]
         told(number, taken)
         if taken.ended or taken.failed or taken.seconds > MAX_SECONDS or taken.peak_mib - before > MAX_MIB:
-            yield Finding(number, names, taken, answer)
+            yield Finding(number, names, taken, response)
 
 
 def kept(found: Finding, folder: Path, seed: int) -> Path:
@@ -209,11 +209,11 @@ def kept(found: Finding, folder: Path, seed: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{found.kind}-{seed}-{found.number}.json"
     body = file.with_suffix(".body")
-    body.write_bytes(found.answer.body)
+    body.write_bytes(found.response.body)
     document = {
-        "url": found.answer.url,
-        "status": found.answer.status,
-        "fields": found.answer.fields,
+        "url": found.response.url,
+        "status": found.response.status,
+        "fields": found.response.fields,
         "mutations": found.mutations,
         "seconds": round(found.taken.seconds, 2),
         "peak_mib": round(found.taken.peak_mib),
@@ -224,8 +224,8 @@ def kept(found: Finding, folder: Path, seed: int) -> Path:
     return file
 
 
-def kept_answer(file: Path) -> Answer:
+def kept_response(file: Path) -> Response:
     """Return the response of a finding that was written."""
     document = json.loads(file.read_text("utf-8"))
     fields = tuple((str(name), str(value)) for name, value in document["fields"])
-    return Answer(document["url"], document["status"], fields, file.with_suffix(".body").read_bytes())
+    return Response(document["url"], document["status"], fields, file.with_suffix(".body").read_bytes())

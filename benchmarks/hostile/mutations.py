@@ -69,7 +69,7 @@ _STATUSES = (200, 200, 200, 200, 201, 204, 301, 404, 500)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """A response as a server sends it: its body is coded as its head says, or in another way."""
 
     url: str
@@ -78,22 +78,22 @@ class Answer:
     body: bytes
 
 
-def mutated(answer: Answer, chance: random.Random, others: Sequence[bytes]) -> tuple[Answer, tuple[str, ...]]:
+def mutated(response: Response, chance: random.Random, others: Sequence[bytes]) -> tuple[Response, tuple[str, ...]]:
     """Return a response after some mutations, and their names; parts of the bodies ``others`` may be inserted."""
     names = [chance.choice(tuple(MUTATIONS)) for _ in range(chance.choice((1, 1, 2, 3, 5)))]
-    body = answer.body
+    body = response.body
     for name in names:
         body = MUTATIONS[name](body, chance, others)
-    return _headed(replace(answer, body=body), chance), tuple(names)
+    return _headed(replace(response, body=body), chance), tuple(names)
 
 
-def _headed(answer: Answer, chance: random.Random) -> Answer:
+def _headed(response: Response, chance: random.Random) -> Response:
     """Return a response, often with another head that need not be true."""
     if chance.random() < 0.6:
-        return answer
+        return response
     kind, charset = chance.choice(_TYPES), chance.choice(_CHARSETS)
     fields: list[tuple[str, str]] = [("Content-Type", f"{kind}; charset={charset}" if charset else kind)]
-    body = answer.body
+    body = response.body
     coding = chance.choice(tuple(_CODINGS))
     if chance.random() < 0.5:
         body = _CODINGS[coding](body)
@@ -102,7 +102,7 @@ def _headed(answer: Answer, chance: random.Random) -> Answer:
         body = _cut(body, chance, ())
     more = (("Link", "<\x01>; rel=next"), ("X-Robots-Tag", "a: b, nofollow"), ("Content-Language", "\x02"), ("", ""))
     fields += chance.sample(more, chance.randrange(3))
-    return replace(answer, status=chance.choice(_STATUSES), fields=tuple(fields), body=body)
+    return replace(response, status=chance.choice(_STATUSES), fields=tuple(fields), body=body)
 
 
 _CODINGS: Mapping[str, Callable[[bytes], bytes]] = {

@@ -5,7 +5,7 @@ from itertools import count, islice, pairwise
 from math import log
 
 from benchmarks.hostile.fuzzing import Taken, apart
-from benchmarks.hostile.mutations import Answer
+from benchmarks.hostile.mutations import Response
 from benchmarks.results import Row
 
 Part = Callable[[int], str]
@@ -199,7 +199,7 @@ PATIENCE = 60.0
 _FIELDS = (("Content-Type", "text/html; charset=utf-8"),)
 
 
-def growth(shape: str, sizes: Sequence[int], read: Callable[[Answer], Taken]) -> Row:
+def growth(shape: str, sizes: Sequence[int], read: Callable[[Response], Taken]) -> Row:
     """Return the seconds and MiB of a shape at some sizes; ``exponent`` is that of the last step, 1 for linear growth.
 
     After a page that took too long, larger ones are not tried.
@@ -213,7 +213,7 @@ def growth(shape: str, sizes: Sequence[int], read: Callable[[Answer], Taken]) ->
         if ended:
             row[name] = None
             continue
-        taken = apart(lambda size=size: read(_answer(shape, size)), PATIENCE)  # type: ignore[misc]
+        taken = apart(lambda size=size: read(_response(shape, size)), PATIENCE)  # type: ignore[misc]
         row[name] = round(taken.seconds, 2)
         took.append(taken.seconds)
         peak, ended, failed = max(peak, taken.peak_mib), taken.ended, failed or taken.failed
@@ -225,11 +225,11 @@ def growth(shape: str, sizes: Sequence[int], read: Callable[[Answer], Taken]) ->
     return row
 
 
-def rows(shapes: Sequence[str], sizes: Sequence[int], read: Callable[[Answer], Taken]) -> Iterator[Row]:
+def rows(shapes: Sequence[str], sizes: Sequence[int], read: Callable[[Response], Taken]) -> Iterator[Row]:
     """Yield the row of each shape."""
     for shape in shapes:
         yield growth(shape, sizes, read)
 
 
-def _answer(shape: str, size: int) -> Answer:
-    return Answer("http://a.test/x/1.html", 200, _FIELDS, page_of(shape, size))
+def _response(shape: str, size: int) -> Response:
+    return Response("http://a.test/x/1.html", 200, _FIELDS, page_of(shape, size))

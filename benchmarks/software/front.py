@@ -204,7 +204,7 @@ class Front:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                front._answer(self)
+                front._respond(self)
 
             do_HEAD = do_POST = do_GET  # noqa: N815 - what the standard library calls
 
@@ -213,7 +213,7 @@ class Front:
 
         return Handler
 
-    def _answer(self, asked: BaseHTTPRequestHandler) -> None:
+    def _respond(self, asked: BaseHTTPRequestHandler) -> None:
         template = self.template
         path = template.former(asked.path) if template else asked.path
         dropped = _HOPS | {"accept-encoding"} | (_CONDITIONS if template else frozenset())
@@ -221,20 +221,20 @@ class Front:
         connection = http.client.HTTPConnection("127.0.0.1", self._backend, timeout=_MAX_SECONDS)
         try:
             connection.request(asked.command, path, _sent(asked), headers)
-            answer = connection.getresponse()
-            body = answer.read()
+            response = connection.getresponse()
+            body = response.read()
         except OSError:
             self._note(Asked(asked.command, asked.path, 502))
             asked.send_error(502)
             return
         finally:
             connection.close()
-        content_type = answer.headers.get("Content-Type", "")
-        self._note(Asked(asked.command, asked.path, answer.status, answer.headers.get("Location", "")))
-        if template and answer.status == 200 and content_type.startswith("text/html") and body:
+        content_type = response.headers.get("Content-Type", "")
+        self._note(Asked(asked.command, asked.path, response.status, response.headers.get("Location", "")))
+        if template and response.status == 200 and content_type.startswith("text/html") and body:
             body = template.page(self.url.rstrip("/") + asked.path, content_type, body)
-        asked.send_response(answer.status)
-        for name, value in answer.getheaders():
+        asked.send_response(response.status)
+        for name, value in response.getheaders():
             kept = template.location(value) if template and name.lower() == "location" else value
             if name.lower() not in _HOPS | (_VALIDATORS if template else frozenset()):
                 asked.send_header(name, kept)

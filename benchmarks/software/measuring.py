@@ -179,7 +179,8 @@ class Crawl:
 
     def row(self, known: Matching) -> dict[str, Cell]:
         """Return what was found, field by field, and the cost."""
-        pages = [page.url for page in self.pages if page.is_page and _is_html(page.media_type)]
+        found = ((page.url, page.media_type) for page in self.pages if page.is_page)
+        pages = [url for url, media_type in found if media_type is None or "html" in media_type]
         return {
             **(self.read().scores() if self.number > 1 else known.scores()),
             **known.shares(),
@@ -357,7 +358,3 @@ def _asked(crawled: Path, query: str, *arguments: str) -> list[dict[str, str]]:
 
 def _described(row: ObjectRow) -> Described:
     return Described(row.iri, row.url, row.body or "", row.title, row.author, row.date)
-
-
-def _is_html(media_type: str | None) -> bool:
-    return media_type is None or "html" in media_type

@@ -210,7 +210,7 @@ def without_entries(names: Sequence[str], target: Path) -> Path:
 def build(application: Scripted, scripts: Path, here: Path) -> None:
     """Copy the scripts to a place, put the environments beside them, and fill the application.
 
-    Raises ``InstallationError`` where the scripts or a program are not there, or what a command said that failed.
+    Raises ``InstallationError`` if the scripts or a program are missing, or with the output of a failed command.
     """
     if not (scripts / "sites").is_dir():
         raise InstallationError(f"there are no scripts in {scripts}; say where with --scripts")

@@ -383,7 +383,7 @@ def _sitemap_of_sessions() -> Case:
     ident = id_in_query("PHPSESSID", 26, "0123456789abcdefghijklmnopqrstuv")
     targets = [f"/show.php?id={number}" for number in range(1, 12)]
 
-    def answer(request: Request) -> Reply:
+    def respond(request: Request) -> Reply:
         target = ident.without(request.target)
         if target in targets:
             return plain_page(f"Entry {target.rpartition('=')[2]}")
@@ -395,7 +395,7 @@ def _sitemap_of_sessions() -> Case:
         page = front("Front", [escape(ident.write(each, value)) for each in targets])
         return html(page.body, ("Set-Cookie", f"PHPSESSID={value}; path=/"))
 
-    return Case(SESSIONS, "session-first-visit", answer, ("/", *targets), same_page=ident.without)
+    return Case(SESSIONS, "session-first-visit", respond, ("/", *targets), same_page=ident.without)
 
 
 SESSION_CASES: Final = (

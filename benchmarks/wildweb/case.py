@@ -83,7 +83,7 @@ class Case:
         """Return the URL of a target; a complete URL is returned unchanged."""
         return target if target.startswith("http://") else f"http://{self.host}{target}"
 
-    def answer(self, request: Request) -> Reply | None:
+    def respond(self, request: Request) -> Reply | None:
         """Return the response to a request, None if there is no such page. Targets on other hosts are complete URLs."""
         if callable(self.site):
             return self.site(request)

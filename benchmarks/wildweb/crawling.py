@@ -20,7 +20,7 @@ from aahcrawler.objects.reader import objects_of, page_rows
 from aahcrawler.seeds import Verdict
 from aahcrawler.seeds.verdicts import GIVING
 from aahcrawler.segments import segments
-from benchmarks.exact_server import Answering, ExactServer, Reply, Request, not_found
+from benchmarks.exact_server import ExactServer, Reply, Request, Responder, not_found
 from benchmarks.process_memory import run
 from benchmarks.wildweb.case import KEYWORD, Case, WantedObject
 
@@ -186,7 +186,7 @@ def together(cases: Sequence[Case]) -> Sequence[Sequence[Case]]:
 def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]:
     """Crawl cases with the same definition together; return the results by case. Raises ``CrawlError``."""
     with _folder(keep, cases[0]) as place, ExactServer().running() as server:
-        server.answering = answering(cases)
+        server.respond = responder(cases)
         output = place / "crawl"
         definition = place / "icd.yaml"
         definition.write_text(_definition(cases, server.port, output), "utf-8")
@@ -195,7 +195,7 @@ def crawl(cases: Sequence[Case], keep: Path | None = None) -> Mapping[str, Seen]
             summary = json.loads((output / "crawl.json").read_text("utf-8"))
         except FileNotFoundError:
             raise CrawlError(f"{cases[0].kind}: {ended.output}") from None
-        asked = [_url(sent.request) for sent in server.taken()]
+        asked = [f"http://{_host(sent.request)}{sent.request.target}" for sent in server.taken()]
         verdicts = {seed["url"]: seed["verdict"] for seed in summary["seeds"]}
         pages = dict(_pages(output))
         return {case.name: _of(case, asked, pages, verdicts, ended.code) for case in cases}
@@ -224,23 +224,19 @@ def _definition(cases: Sequence[Case], port: int, output: Path) -> str:
     return "".join(f"{name}: {json.dumps(value)}\n" for name, value in fields.items()) + cases[0].icd
 
 
-def answering(cases: Sequence[Case]) -> Answering:
+def responder(cases: Sequence[Case]) -> Responder:
     """Return the protocol that responds to requests for the hosts of cases."""
     by_host = {host: case for case in cases for host in case.hosts}
 
-    def answer(request: Request) -> Reply:
+    def respond(request: Request) -> Reply:
         case = by_host.get(_host(request))
-        return (case.answer(request) if case else None) or not_found()
+        return (case.respond(request) if case else None) or not_found()
 
-    return answer
+    return respond
 
 
 def _host(request: Request) -> str:
     return request.field("Host").rpartition(":")[0].lower() or request.field("Host").lower()
-
-
-def _url(request: Request) -> str:
-    return f"http://{_host(request)}{request.target}"
 
 
 def _pages(crawl_folder: Path) -> Iterator[tuple[str, SeenPage]]:

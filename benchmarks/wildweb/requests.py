@@ -259,14 +259,14 @@ def _numbers(targets: Sequence[str]) -> str:
     return " ".join(f'<a href="{each}">{number}</a>' for number, each in enumerate(targets, 1))
 
 
-def _nothing(name: str, answer: Reply, *, icd: str = "") -> Case:
+def _nothing(name: str, response: Reply, *, icd: str = "") -> Case:
     """Return a seed that leads to nothing."""
-    return Case(VERDICTS, f"verdict-{name}", {"/": answer}, ("/",), gives=False, icd=icd, alone=True)
+    return Case(VERDICTS, f"verdict-{name}", {"/": response}, ("/",), gives=False, icd=icd, alone=True)
 
 
-def _something(name: str, answer: Reply, *wanted: str) -> Case:
+def _something(name: str, response: Reply, *wanted: str) -> Case:
     """Return a seed that is a page itself, and leads to other pages."""
-    site = {"/": answer, **plain_pages(wanted)}
+    site = {"/": response, **plain_pages(wanted)}
     return Case(VERDICTS, f"verdict-{name}", site, ("/", *wanted), alone=True)
 
 

@@ -21,9 +21,9 @@ from random import Random
 from benchmarks.recorded import PROJECT
 from benchmarks.worlds.boards import forums
 from benchmarks.worlds.handbooks import PackageError, debian_package, dictionary_wiki, manual
-from benchmarks.worlds.prose import Answer, subjects
+from benchmarks.worlds.prose import ArchivedResponse, subjects
 from benchmarks.worlds.weblogs import weblogs
-from benchmarks.worlds.world_files import LotError, drawn, write_answers, write_labels, write_topics
+from benchmarks.worlds.world_files import LotError, drawn, write_labels, write_responses, write_topics
 
 _MANUALS = (
     *("cppreference-doc-en-html", "libglib2.0-doc", "libgtk-3-doc", "postgresql-doc-15", "python-django-doc"),
@@ -50,10 +50,10 @@ _ABOUT = 40
 """The number of subjects of a generated world."""
 
 Unpacked = Mapping[str, Path]
-Fill = Callable[[Unpacked, Random], Iterator[Answer]]
+Fill = Callable[[Unpacked, Random], Iterator[ArchivedResponse]]
 
 
-def _manuals(packages: Unpacked, _: Random) -> Iterator[Answer]:
+def _manuals(packages: Unpacked, _: Random) -> Iterator[ArchivedResponse]:
     return chain.from_iterable(manual(f"{name}.test", folder) for name, folder in packages.items())
 
 
@@ -81,7 +81,7 @@ def build(name: str, folder: Path, packages: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     random = Random(name)
     unpacked = {package: path for package, (_, path) in fetched.items()}
-    labels = write_answers(folder, name, fill(unpacked, random))
+    labels = write_responses(folder, name, fill(unpacked, random))
     write_labels(folder, labels)
     write_topics(folder, drawn(folder, labels, random), {package: file for package, (file, _) in fetched.items()})
     return len(labels)

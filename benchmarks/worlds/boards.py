@@ -72,7 +72,7 @@ class Forum:
 
     def _thread(self, thread: Thread) -> Iterator[ArchivedPage]:
         count = count_of(len(thread.posts), _POSTS)
-        tag = self._tag(thread.subject)
+        tag = self._link("tag", list(self.by_subject).index(thread.subject.name), thread.subject.name)
         for page, shown in pages_of(thread.posts, _POSTS):
             posts = "".join(self._post(author, text) for author, text in shown)
             links = pager(page, count, lambda n: self._address(thread, n), self._class("pager"))
@@ -105,9 +105,6 @@ class Forum:
         )
         return ArchivedPage(f"https://{self.skin.host}{path}", body.encode(), labels)
 
-    def _tag(self, subject: Subject) -> str:
-        return self._link("tag", list(self.by_subject).index(subject.name), subject.name)
-
     def _title(self, thread: Thread) -> str:
         return (
             f'<a class="{self._class("title")}" href="{escaped(self._address(thread, 1))}">{escaped(thread.title)}</a>'
@@ -127,7 +124,8 @@ def forums(subjects: Sequence[Subject], threads: int, random: Random) -> Iterato
     """Yield the pages of four forums of different software with equally many threads, each on half of the subjects."""
     for skin in SKINS:
         own = random.sample(subjects, max(1, len(subjects) // 2))
-        boards = [_about(own[number :: len(own) // 4]) for number in range(len(own) // 4)]
+        count = len(own) // 4
+        boards = [", ".join(subject.name for subject in own[number::count][:2]) for number in range(count)]
         writer = Writer(random, subjects)
         made = [_written(number, own, len(boards), writer) for number in range(threads)]
         yield from Forum(skin, boards, made, random).pages()
@@ -145,11 +143,6 @@ def _written(number: int, subjects: Sequence[Subject], boards: int, writer: Writ
 def _author(subject: int, random: Random) -> int:
     """Return an author: mostly one of those who like the subject."""
     return (subject * 5 + random.randrange(5)) % _MEMBERS if random.random() < _ALIKE else random.randrange(_MEMBERS)
-
-
-def _about(subjects: Sequence[Subject]) -> str:
-    """Return the name of a board."""
-    return ", ".join(subject.name for subject in subjects[:2])
 
 
 def _numbered(first: str, page: int, more: str) -> str:

@@ -15,7 +15,16 @@ from urllib.parse import quote, unquote, urldefrag, urljoin
 
 import lxml.html
 
-from benchmarks.worlds.prose import Answer, ArchivedPage, Redirection, count_of, escaped, pager, pages_of, slug
+from benchmarks.worlds.prose import (
+    ArchivedPage,
+    ArchivedResponse,
+    Redirection,
+    count_of,
+    escaped,
+    pager,
+    pages_of,
+    slug,
+)
 
 _HOST = "wiki.test"
 _LISTED = 100
@@ -155,7 +164,7 @@ class _Manual:
     above: str = ""
 
 
-def manual(host: str, folder: Path) -> Iterator[Answer]:
+def manual(host: str, folder: Path) -> Iterator[ArchivedResponse]:
     """Yield the pages of a folder as a site of its own, and a redirect for each folder that has an index.
 
     The labels of a page are the pages that it names as above it, then its folder and those above.
@@ -164,7 +173,7 @@ def manual(host: str, folder: Path) -> Iterator[Answer]:
     labels = {path: _labels(path, pages) for path in pages}
     counted = Counter(label for names in labels.values() for label in names)
     for path, page in pages.items():
-        url = _url(host, path)
+        url = f"https://{host}/{quote(path)}"
         telling = [name for name in labels[path] if counted[name] <= _WIDEST * len(pages)]
         yield ArchivedPage(url, page.body, tuple(f"{host}/{_plain(name)}" for name in telling))
         if posixpath.basename(path).startswith("index."):
@@ -221,10 +230,6 @@ def _labels(path: str, pages: Mapping[str, _Manual]) -> Sequence[str]:
         labels.append(f"{parent}/")
         parent = posixpath.dirname(parent)
     return labels
-
-
-def _url(host: str, path: str) -> str:
-    return f"https://{host}/{quote(path)}"
 
 
 def _plain(label: str) -> str:

@@ -29,7 +29,7 @@ class Redirection:
     target: str
 
 
-Answer: TypeAlias = ArchivedPage | Redirection
+ArchivedResponse: TypeAlias = ArchivedPage | Redirection
 
 
 Item = TypeVar("Item")

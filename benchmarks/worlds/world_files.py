@@ -9,7 +9,7 @@ from pathlib import Path
 from random import Random
 from uuid import NAMESPACE_URL, uuid5
 
-from benchmarks.worlds.prose import Answer, ArchivedPage
+from benchmarks.worlds.prose import ArchivedPage, ArchivedResponse
 from offline.simulation import cosine_judge
 from offline.simulation.judge import load_judge
 
@@ -19,7 +19,7 @@ TOPICS, SAMPLES, SEEDS = 5, 4, 20
 _MIN_URLS, _MAX_SHARE = 60, 0.12
 """The pages that a label needs to be a topic, and the share of the world it may have at most."""
 _RELEVANT = (60, 0.2)
-"""The same for the pages relevant to a sample: of fewer or more, an order of fetching shows little."""
+"""The same bounds for the pages relevant to a sample: with fewer or more, an order of fetching shows little."""
 _SHARED = 0.3
 """A label that shares this part of its pages with another one is the same topic."""
 _OF_ONE_SITE = 2
@@ -85,18 +85,18 @@ _DATE = "2026-01-02T03:04:05Z"
 """The date of all records: the same packages make the same bytes."""
 
 
-def write_answers(folder: Path, name: str, answers: Iterable[Answer]) -> Mapping[str, tuple[str, ...]]:
+def write_responses(folder: Path, name: str, responses: Iterable[ArchivedResponse]) -> Mapping[str, tuple[str, ...]]:
     """Write a response record for each page or redirect, the first for a URL; return the labels of pages by URL."""
     labels: dict[str, tuple[str, ...]] = {}
     seen: set[str] = set()
     with (folder / f"{name}.warc.gz").open("wb") as file:
-        for answer in answers:
-            if answer.url in seen:
+        for response in responses:
+            if response.url in seen:
                 continue
-            seen.add(answer.url)
-            file.write(gzip.compress(_record(answer), mtime=0))
-            if isinstance(answer, ArchivedPage):
-                labels[answer.url] = answer.labels
+            seen.add(response.url)
+            file.write(gzip.compress(_record(response), mtime=0))
+            if isinstance(response, ArchivedPage):
+                labels[response.url] = response.labels
     return labels
 
 
@@ -115,19 +115,19 @@ def write_topics(folder: Path, topics: Topics, sources: Mapping[str, str]) -> No
     (folder / "sources.json").write_text(json.dumps(sources, indent=1) + "\n", "utf-8")
 
 
-def _record(answer: Answer) -> bytes:
-    if isinstance(answer, ArchivedPage):
-        status, own, body = "200 OK", "Content-Type: text/html", answer.body
+def _record(response: ArchivedResponse) -> bytes:
+    if isinstance(response, ArchivedPage):
+        status, own, body = "200 OK", "Content-Type: text/html", response.body
     else:
-        status, own, body = "301 Moved Permanently", f"Location: {answer.target}", b""
-    answered = f"HTTP/1.1 {status}\r\n{own}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+        status, own, body = "301 Moved Permanently", f"Location: {response.target}", b""
+    message = f"HTTP/1.1 {status}\r\n{own}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
     fields = (
         "WARC/1.1",
         "WARC-Type: response",
-        f"WARC-Record-ID: <{uuid5(NAMESPACE_URL, answer.url).urn}>",
+        f"WARC-Record-ID: <{uuid5(NAMESPACE_URL, response.url).urn}>",
         f"WARC-Date: {_DATE}",
-        f"WARC-Target-URI: {answer.url}",
+        f"WARC-Target-URI: {response.url}",
         "Content-Type: application/http;msgtype=response",
-        f"Content-Length: {len(answered)}",
+        f"Content-Length: {len(message)}",
     )
-    return "\r\n".join(fields).encode() + b"\r\n\r\n" + answered + b"\r\n\r\n"
+    return "\r\n".join(fields).encode() + b"\r\n\r\n" + message + b"\r\n\r\n"

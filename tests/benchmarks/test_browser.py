@@ -15,8 +15,8 @@ from benchmarks.magazines import MAGAZINES
 
 ORIGIN = "http://127.0.0.1:1"
 GET = Request("GET", "/a", (), b"", b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
-PASSED = Sent(f"{ORIGIN}/a", GET, ANSWER, True)
+RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
+PASSED = Sent(f"{ORIGIN}/a", GET, RESPONSE, True)
 
 
 @pytest.fixture
@@ -39,15 +39,15 @@ def test_the_server_remembers_every_byte_that_it_got_and_sent(server: ExactServe
     last = b"GET /l HTTP/1.1\r\nConnection: close\r\n\r\n"
     bodies: list[bytes] = []
 
-    def answer(request: Request) -> Reply:
+    def respond(request: Request) -> Reply:
         bodies.append(request.body)
         return Reply((b"one", b"", b"two"), framing=Framing.LENGTH if request.method == "GET" else Framing.CHUNKED)
 
-    server.answering = answer
+    server.respond = respond
     came = received(server, posted + told, last)
     log = server.taken()
 
-    assert b"".join(sent.answer for sent in log) == came
+    assert b"".join(sent.response for sent in log) == came
     assert [sent.request.raw for sent in log] == [posted, told, last]
     assert bodies == [b"abcde", b"body", b""]
     assert [sent.url for sent in log] == [server.origin + path for path in ("/b?c", "/t", "/l")]
@@ -56,13 +56,13 @@ def test_the_server_remembers_every_byte_that_it_got_and_sent(server: ExactServe
     assert not server.taken()
 
 
-def test_an_answer_may_end_with_the_connection_and_a_request_that_is_none_gets_none(server: ExactServer) -> None:
-    server.answering = lambda _: Reply((b"all",), framing=Framing.CLOSE)
+def test_a_response_may_end_with_the_connection_and_a_request_that_is_none_gets_none(server: ExactServer) -> None:
+    server.respond = lambda _: Reply((b"all",), framing=Framing.CLOSE)
     assert received(server, b"GET / HTTP/1.1\r\n\r\n").endswith(b"Connection: close\r\n\r\nall")
     assert received(server, b"nonsense\r\n\r\n") == b""
 
 
-def test_answers_are_coded_as_the_request_accepts() -> None:
+def test_responses_are_coded_as_the_request_accepts() -> None:
     plain = data({"a": [1] * 100})
     coded = {
         name: compressed(plain, replace(GET, fields=(("accept-encoding", name),))) for name in ("gzip, br", "gzip")
@@ -73,11 +73,11 @@ def test_answers_are_coded_as_the_request_accepts() -> None:
 
 
 def test_responses_that_were_not_sent_so_count_as_often_as_they_are_kept() -> None:
-    kept = ("response", PASSED.url, ANSWER)
+    kept = ("response", PASSED.url, RESPONSE)
     assert differing([kept, ("request", PASSED.url, b"GET")], [PASSED]) == 0
     assert differing([kept, kept], [PASSED]) == 1
-    assert differing([("response", PASSED.url, ANSWER.replace(b"content-length", b"Content-Length"))], [PASSED]) == 1
-    assert differing([("response", f"{ORIGIN}/b", ANSWER)], [PASSED]) == 1
+    assert differing([("response", PASSED.url, RESPONSE.replace(b"content-length", b"Content-Length"))], [PASSED]) == 1
+    assert differing([("response", f"{ORIGIN}/b", RESPONSE)], [PASSED]) == 1
 
 
 @pytest.mark.parametrize("name", MAGAZINES)
@@ -85,8 +85,8 @@ def test_the_magazines_answer_with_their_articles(name: str) -> None:
     magazine = MAGAZINES[name]
     assert len(magazine.articles) >= 70
     for article in magazine.articles:
-        assert magazine.answering(replace(GET, target=article.url)).status == 200
-    told = magazine.answering(replace(GET, target=f"/api/articles/{magazine.articles[-1].id}.json"))
+        assert magazine.respond(replace(GET, target=article.url)).status == 200
+    told = magazine.respond(replace(GET, target=f"/api/articles/{magazine.articles[-1].id}.json"))
     assert json.loads(told.body)["title"] == magazine.articles[-1].title
 
 
@@ -97,6 +97,6 @@ def test_the_browser_for_all_is_compared_with_what_the_crawl_decides() -> None:
 
 
 def test_a_page_is_sent_in_chunks() -> None:
-    answer = page("<p>Hello</p>")
-    assert b"Transfer-Encoding: chunked" in answer.head()
-    assert b"".join(answer.framed()).startswith(b"6\r\n<p>Hel\r\n")
+    response = page("<p>Hello</p>")
+    assert b"Transfer-Encoding: chunked" in response.head()
+    assert b"".join(response.framed()).startswith(b"6\r\n<p>Hel\r\n")

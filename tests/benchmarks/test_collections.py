@@ -38,14 +38,14 @@ def test_a_world_has_gaps_overlaps_errors_and_drift(world: DatedWorld) -> None:
         by_url.setdefault(each.url, set()).add(each.archive)
     assert set(world.articles) - set(by_url), "some pages are in no archive"
     assert {len(names) for names in by_url.values()} >= {1, 2}, "archives overlap in part"
-    assert {200, 301, 404} <= {each.answer.status for each in world.captures}
+    assert {200, 301, 404} <= {each.response.status for each in world.captures}
     drifted = [
         each
         for each in world.captures
-        if each.answer.status == 200 and each.url in world.articles and each.moment >= world.articles[each.url].dies
+        if each.response.status == 200 and each.url in world.articles and each.moment >= world.articles[each.url].dies
     ]
     assert drifted, "some captures show what took a page's place"
-    assert not any(each.answer.relevance for each in drifted)
+    assert not any(each.response.relevance for each in drifted)
 
 
 def test_relevant_pages_are_of_the_event_and_few(world: DatedWorld) -> None:
@@ -54,7 +54,7 @@ def test_relevant_pages_are_of_the_event_and_few(world: DatedWorld) -> None:
     assert all(
         each.published >= world.event.begin - timedelta(days=600) for each in world.articles.values() if each.relevance
     )
-    assert set(world.seeds) <= {each.url for each in world.captures if each.answer.status == 200}
+    assert set(world.seeds) <= {each.url for each in world.captures if each.response.status == 200}
     single = build("single", 1, 120)
     assert all(each.published >= single.event.begin for each in single.articles.values() if each.relevance)
 
@@ -63,8 +63,8 @@ def test_the_live_web_forgets(world: DatedWorld) -> None:
     relevant = [each.url for each in world.articles.values() if each.relevance]
 
     def there(years: int) -> int:
-        answers = (world.live(url, world.event.end + timedelta(days=365 * years)) for url in relevant)
-        return sum(answer is not None and answer.relevance > 0 for answer in answers)
+        responses = (world.live(url, world.event.end + timedelta(days=365 * years)) for url in relevant)
+        return sum(response is not None and response.relevance > 0 for response in responses)
 
     assert there(1) > there(8)
     assert world.live(relevant[0], world.articles[relevant[0]].published - timedelta(days=1)) is None
@@ -79,7 +79,9 @@ def test_worlds_are_written_as_warc_files_that_others_read(world: DatedWorld, tm
     assert found == Counter(each.archive for each in world.captures)
     assert set(found) == set(COVERAGE)
     lines = (tmp_path / "truth.jsonl").read_text("utf-8").splitlines()
-    assert sum(json.loads(line)["relevance"] for line in lines) == sum(each.answer.relevance for each in world.captures)
+    assert sum(json.loads(line)["relevance"] for line in lines) == sum(
+        each.response.relevance for each in world.captures
+    )
 
 
 class Holding(archives._Handler):
@@ -92,15 +94,15 @@ class Holding(archives._Handler):
             f'datetime="{format_datetime(each, usegmt=True)}"'
             for each in moments
         ]
-        self.answer(200, ",\n".join(lines).encode())
+        self.respond(200, ",\n".join(lines).encode())
 
 
 def asked(address: str, path: str, wanted: datetime | None = None) -> tuple[int, dict[str, str], str]:
     connection = HTTPConnection(address.removeprefix("http://").rstrip("/"), timeout=20)
     fields = {"Accept-Datetime": format_datetime(wanted, usegmt=True)} if wanted else {}
     connection.request("GET", f"/{path}", headers=fields)
-    answer = connection.getresponse()
-    found = answer.status, dict(answer.getheaders()), answer.read().decode()
+    response = connection.getresponse()
+    found = response.status, dict(response.getheaders()), response.read().decode()
     connection.close()
     return found
 
@@ -142,7 +144,7 @@ def test_the_capture_that_is_taken_is_of_the_event_where_one_is(world: DatedWorl
     find = archived(world, choice_of(icd, world))
     begin, end = world.event.begin, world.event.end
     for url in world.articles:
-        of_url = [each.moment for each in world.captures if each.url == url and each.answer.status < 400]
+        of_url = [each.moment for each in world.captures if each.url == url and each.response.status < 400]
         within = [moment for moment in of_url if begin <= moment <= end]
         found = find(url)
         assert (found is None) == (not of_url)

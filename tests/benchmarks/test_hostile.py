@@ -1,17 +1,17 @@
-"""Hostile answers: mutants are the same for a seed, are read without a failure, and what is found can be read again."""
+"""Hostile responses: a seed gives the same mutants, none of which fails to be read; a finding can be read again."""
 
 import random
 from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.fuzzing import Finding, Taken, apart, findings, kept, kept_answer, mutant, reader
-from benchmarks.hostile.mutations import MUTATIONS, Answer, mutated
+from benchmarks.hostile.fuzzing import Finding, Taken, apart, findings, kept, kept_response, mutant, reader
+from benchmarks.hostile.mutations import MUTATIONS, Response, mutated
 from benchmarks.hostile.shapes import SHAPES, growth, page_of
 from tests.helper.saved_pages import saved_pages
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)
-GIVEN = tuple(Answer(each.page.url, 200, HTML, each.page.body) for each in saved_pages()[:12])
+GIVEN = tuple(Response(each.page.url, 200, HTML, each.page.body) for each in saved_pages()[:12])
 
 
 def test_a_seed_makes_the_same_mutants_again() -> None:
@@ -35,11 +35,11 @@ def test_mutants_are_read_without_a_failure(number: int) -> None:
 
 
 def test_what_is_found_is_kept_with_how_to_read_it_again(tmp_path: Path) -> None:
-    answer, names = mutant(GIVEN, 0, 3)
-    found = Finding(3, names, Taken(2.0, 100.0), answer)
+    response, names = mutant(GIVEN, 0, 3)
+    found = Finding(3, names, Taken(2.0, 100.0), response)
     file = kept(found, tmp_path, 0)
     assert file.name == "slow-0-3.json"
-    assert kept_answer(file) == answer
+    assert kept_response(file) == response
     assert f"--again {file}" in file.read_text()
 
 
@@ -64,5 +64,5 @@ def test_pages_of_each_shape_have_about_their_size() -> None:
 
 @pytest.mark.starts
 def test_growth_is_told_by_shape() -> None:
-    row = growth("spans", (1_000, 100_000), lambda answer: Taken(len(answer.body) / 1e5, 80.0))
+    row = growth("spans", (1_000, 100_000), lambda response: Taken(len(response.body) / 1e5, 80.0))
     assert (row["s at 0.001 MB"], row["s at 0.1 MB"], row["exponent"], row["failed"]) == (0.01, 1.0, 0.99, "")

@@ -341,26 +341,26 @@ def front(tmp_path: Path) -> Iterator[Front]:
 def asked(front: Front, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", front.port, timeout=PATIENCE)
     connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    body = answer.read()
+    response = connection.getresponse()
+    body = response.read()
     connection.close()
-    return answer, body
+    return response, body
 
 
 def test_the_front_passes_on_what_the_software_says_and_logs_it(front: Front) -> None:
-    answer, body = asked(front, "/t/1")
+    response, body = asked(front, "/t/1")
     unchanged, _ = asked(front, "/t/1", **{"If-None-Match": '"1"'})
 
-    assert (answer.status, answer.getheader("ETag"), body, unchanged.status) == (200, '"1"', PAGE, 304)
+    assert (response.status, response.getheader("ETag"), body, unchanged.status) == (200, '"1"', PAGE, 304)
     assert asked_of(front.log) == [Asked("GET", "/t/1", 200), Asked("GET", "/t/1", 304)]
 
 
 def test_the_front_shows_another_template_without_validators(front: Front) -> None:
     front.template = template(Redesign.IDS)
-    answer, body = asked(front, "/t/1", **{"If-None-Match": '"1"'})
+    response, body = asked(front, "/t/1", **{"If-None-Match": '"1"'})
     redirect, _ = asked(front, "/old")
 
-    assert (answer.status, answer.getheader("ETag")) == (200, None)
+    assert (response.status, response.getheader("ETag")) == (200, None)
     assert renamed("post-12").encode() in body
     assert redirect.getheader("Location") == f"/t/1#{renamed('post-12')}"
 

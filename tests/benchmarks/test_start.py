@@ -21,8 +21,8 @@ def test_the_site_tells_of_the_first_request_and_of_the_second_page() -> None:
         with pytest.raises(OSError, match="404"):
             urlopen(f"{url}robots.txt")
         for _ in range(3):
-            with urlopen(f"{url}viewtopic.php?t=0") as answer:
-                assert b"phpbb" in answer.read()
+            with urlopen(f"{url}viewtopic.php?t=0") as response:
+                assert b"phpbb" in response.read()
     assert told == ["request", "page"]
     assert site.pages == 3
 

@@ -70,10 +70,10 @@ def test_a_crawl_fetches_the_listed_pages_and_the_web_server_counts_them(tmp_pat
 def test_the_sites_of_a_mix_are_served_as_they_were_recorded_each_on_a_host_of_its_own(tmp_path: Path) -> None:
     record(tmp_path)
     mixed = Mix({"127.0.0.2": Recording.of(RecordedSite("tinyforum", "plain", tmp_path / "tinyforum" / "plain"))})
-    page = mixed.answer("127.0.0.2", "/topic/2", {"host": "127.0.0.2:8000"})
+    page = mixed.respond("127.0.0.2", "/topic/2", {"host": "127.0.0.2:8000"})
     assert page.startswith(b"HTTP/1.1 200 OK\r\n")
     assert page.endswith((tmp_path / "tinyforum" / "plain" / "pages" / "00002.html").read_bytes())
-    assert mixed.answer("127.0.0.2", "/robots.txt", {}).startswith(b"HTTP/1.1 404 Not Found\r\n")
+    assert mixed.respond("127.0.0.2", "/robots.txt", {}).startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert mixed.asked() == ["127.0.0.2/topic/2"]
     assert mixed.counted().pages == 1
     assert mixed.asked() == []

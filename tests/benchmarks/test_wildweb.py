@@ -11,7 +11,7 @@ from benchmarks.exact_server import Request
 from benchmarks.wildweb.__main__ import CASES, judged, rows
 from benchmarks.wildweb.addresses import id_in_folder, id_in_path, id_in_query, in_query
 from benchmarks.wildweb.case import Case, WantedObject, WantedPage, front, plain_page
-from benchmarks.wildweb.crawling import Judgement, Seen, SeenPage, answering, judge, together
+from benchmarks.wildweb.crawling import Judgement, Seen, SeenPage, judge, responder, together
 
 ROOT = "http://boats.example"
 SITE = Case(
@@ -132,10 +132,10 @@ def test_queries_are_written_as_the_url_standard_has_it() -> None:
 
 
 def test_cases_are_answered_by_their_own_hosts() -> None:
-    answer = answering([SITE])
+    respond = responder([SITE])
 
     def status(host: str, target: str) -> int:
-        return answer(Request("GET", target, (("Host", host),), b"", b"")).status
+        return respond(Request("GET", target, (("Host", host),), b"", b"")).status
 
     assert (status("boats.example", "/one"), status("BOATS.example:80", "/one")) == (200, 200)
     assert (status("boats.example", "/two"), status("other.example", "/one")) == (404, 404)
@@ -166,7 +166,7 @@ def test_each_case_has_a_host_of_its_own() -> None:
 def test_what_a_case_wants_is_on_its_site(case: Case) -> None:
     for target in (*case.seeds, *case.wanted, *(each for choice in case.one_of for each in choice)):
         host, _, path = case.url(target).removeprefix("http://").partition("/")
-        reply = answering([case])(Request("GET", f"/{path}", (("Host", f"{host}:80"),), b"", b""))
+        reply = responder([case])(Request("GET", f"/{path}", (("Host", f"{host}:80"),), b"", b""))
         assert reply.status != 404, target
         assert reply.head()
 

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.worlds import world_files as topic_lot
 from benchmarks.worlds.boards import forums
 from benchmarks.worlds.handbooks import manual
-from benchmarks.worlds.prose import Answer, ArchivedPage, Redirection, Sense, Subject, subjects
+from benchmarks.worlds.prose import ArchivedPage, ArchivedResponse, Redirection, Sense, Subject, subjects
 from benchmarks.worlds.weblogs import weblogs
-from benchmarks.worlds.world_files import LotError, drawn, write_answers, write_labels
+from benchmarks.worlds.world_files import LotError, drawn, write_labels, write_responses
 from offline.simulation import cosine_judge, label_judge
 
 NOUNS = """  a line of a licence
@@ -30,8 +30,8 @@ def subject(name: str, words: int = 60) -> Subject:
 SUBJECTS = [subject(name) for name in ("tree", "boat", "coin", "song", "cloud", "bread", "horse", "lamp")]
 
 
-def pages(answers: list[Answer]) -> dict[str, ArchivedPage]:
-    return {each.url: each for each in answers if isinstance(each, ArchivedPage)}
+def pages(responses: list[ArchivedResponse]) -> dict[str, ArchivedPage]:
+    return {each.url: each for each in responses if isinstance(each, ArchivedPage)}
 
 
 def linked(page: ArchivedPage) -> set[str]:
@@ -94,12 +94,12 @@ def test_topics_are_labels_by_lot_with_seeds_that_have_them(tmp_path: Path, monk
     monkeypatch.setattr(topic_lot, "_MAX_SHARE", 0.5)
     monkeypatch.setattr(topic_lot, "_RELEVANT", (1, 1.0))
     monkeypatch.setattr(topic_lot, "TOPICS", 2)
-    answers = [
+    responses = [
         ArchivedPage(f"https://{name}.test/{n}", f"<p>{name} page, {name} again</p>".encode(), (name,))
         for name in ("tree", "boat", "coin")
         for n in range(30)
     ]
-    labels = write_answers(tmp_path, "small", answers)
+    labels = write_responses(tmp_path, "small", responses)
     write_labels(tmp_path, labels)
     topics = drawn(tmp_path, labels, Random(1))
     assert len(topics) == 2
@@ -111,19 +111,19 @@ def test_topics_are_labels_by_lot_with_seeds_that_have_them(tmp_path: Path, monk
 
 
 def test_a_world_of_one_subject_makes_no_topics(tmp_path: Path) -> None:
-    labels = write_answers(tmp_path, "small", [ArchivedPage("https://a.test/", b"<p>alone</p>", ("a",))])
+    labels = write_responses(tmp_path, "small", [ArchivedPage("https://a.test/", b"<p>alone</p>", ("a",))])
     with pytest.raises(LotError, match="0 labels"):
         drawn(tmp_path, labels, Random(1))
 
 
 def test_both_judges_read_what_was_written(tmp_path: Path) -> None:
     page = ArchivedPage("https://a.test/doc/x.html", b"<p>solar power</p>", ("narrow", "wide"))
-    write_labels(tmp_path, write_answers(tmp_path, "w", [page, Redirection("https://a.test/doc/", page.url), page]))
+    write_labels(tmp_path, write_responses(tmp_path, "w", [page, Redirection("https://a.test/doc/", page.url), page]))
     numbers, counts, _ = cosine_judge.read_world(str(tmp_path))
     assert len(counts) == 1
     assert numbers[cosine_judge.key("https://a.test/doc/")] == numbers[cosine_judge.key(page.url)]
     _, labels, _ = label_judge.read_world(str(tmp_path))
     assert labels == [{"narrow": 1, "wide": 1}]
     first = (tmp_path / "w.warc.gz").read_bytes()
-    write_answers(tmp_path, "w", [page, Redirection("https://a.test/doc/", page.url), page])
+    write_responses(tmp_path, "w", [page, Redirection("https://a.test/doc/", page.url), page])
     assert (tmp_path / "w.warc.gz").read_bytes() == first

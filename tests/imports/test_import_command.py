@@ -59,8 +59,8 @@ def archive(tmp_path: Path) -> Path:
 
 
 def test_captures_of_a_page_tell_what_became_of_it(tmp_path: Path) -> None:
-    def captured(number: int, day: int, answer: bytes) -> Written:
-        return record(number, answer, url="http://dikes.test/1", WARC_Date=f"2012-01-0{day}T00:00:00Z")
+    def captured(number: int, day: int, response: bytes) -> Written:
+        return record(number, response, url="http://dikes.test/1", WARC_Date=f"2012-01-0{day}T00:00:00Z")
 
     edited = ARTICLE.replace(b"The river has risen, and the dike holds.</p>", b"The dike broke.</p>")
     around = edited.replace(b"</html>", b"<footer>Made in 2013</footer></html>")
@@ -81,8 +81,8 @@ def test_captures_of_a_page_tell_what_became_of_it(tmp_path: Path) -> None:
 @pytest.mark.starts
 def test_captures_of_a_table_are_compared_by_their_rows(tmp_path: Path) -> None:
     def captured(day: int, table: str) -> Written:
-        answer = f"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n\r\n{table}".encode()
-        return record(day, answer, url="http://dikes.test/gauges", WARC_Date=f"2012-01-0{day}T00:00:00Z")
+        response = f"HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n\r\n{table}".encode()
+        return record(day, response, url="http://dikes.test/gauges", WARC_Date=f"2012-01-0{day}T00:00:00Z")
 
     tables = "id,level\n1,5\n2,7\n", "level,id\n7,2\n5,1\n", "id,level\n1,5\n2,8\n3,1\n"
     archive = tmp_path / "tables.warc.gz"
@@ -111,9 +111,9 @@ def test_pages_objects_selection_and_replay_work_on_imported_archives(archive: P
     assert [(row["title"], row["author"]) for row in rows("objects", crawl)] == [("The dike holds", "Ann Boyd")]
     code, output = run("select", crawl, "--from", "2012-01-01", "--to", tmp_path / "later.warc.gz")
     assert (code, "1 page" in output) == (0, True)
-    answer = RecordedResponses(crawl).nearest("http://dikes.test/1", "20120101000000")
-    assert answer is not None
-    assert answer.record_id == record(42, b"").record_id
+    response = RecordedResponses(crawl).nearest("http://dikes.test/1", "20120101000000")
+    assert response is not None
+    assert response.record_id == record(42, b"").record_id
     assert run("report", crawl)[0] == 0
     assert run("archive", "check", crawl)[0] == 0
     assert "0 captures read again" in run("reread", crawl)[1]
@@ -200,9 +200,9 @@ def test_the_folder_opens_in_the_cockpit_though_no_crawl_ever_ran_in_it(archive:
         cookie = f"{COOKIE}={cockpit.entered(READER)}"
 
         def shown(path: str) -> bytes:
-            answer = cockpit.ask("GET", f"/crawls/dikes{path}", Cookie=cookie)
-            assert answer.status == 200, path
-            return answer.body
+            response = cockpit.ask("GET", f"/crawls/dikes{path}", Cookie=cookie)
+            assert response.status == 200, path
+            return response.body
 
         assert b"dikes" in cockpit.ask("GET", "/", Cookie=cookie).body
         until(lambda: b"http://dikes.test/3" in shown("/pages").replace(b"<wbr>", b""))
@@ -236,9 +236,9 @@ def test_an_import_is_shown_as_one_and_no_crawl_begins_there(archive: Path, tmp_
         assert not [page for page in (first, listed) if "of the limit" in page]
         session = cookie.removeprefix(f"{COOKIE}=")
         fields = {"secret": cockpit.form_secret(session)}
-        answer = cockpit.post("/crawls/dikes/acts/start", fields, session)
-        assert answer.status == 409
-        assert b"no crawl runs there" in answer.body
+        response = cockpit.post("/crawls/dikes/acts/start", fields, session)
+        assert response.status == 409
+        assert b"no crawl runs there" in response.body
 
 
 def test_a_crawl_and_an_import_do_not_share_a_folder(archive: Path, tmp_path: Path) -> None:

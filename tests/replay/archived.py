@@ -47,7 +47,7 @@ class Archived:
         truncated: Truncation | None = None,
         metadata: bytes | None = None,
     ) -> WrittenCapture:
-        """Append the answer of a URL; with an original of the same payload, as a revisit of that."""
+        """Append the response of a URL; with an original of the same payload, as a revisit of that."""
         payload = body.encode() if isinstance(body, str) else body
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         wire = f"HTTP/1.1 {status} Told\r\n{lines}\r\n".encode() + payload
@@ -75,9 +75,9 @@ def shown(
     return captures.show(Address("test", moment, modifier, url))
 
 
-def body_of(answer: Shown) -> bytes:
-    """Return the whole body of an answer."""
-    return answer.body if isinstance(answer.body, bytes) else b"".join(answer.body)
+def body_of(response: Shown) -> bytes:
+    """Return the whole body of a response."""
+    return response.body if isinstance(response.body, bytes) else b"".join(response.body)
 
 
 def now() -> datetime:

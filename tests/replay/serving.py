@@ -28,8 +28,8 @@ class Replay:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         try:
             connection.request(method, path, body, {"Host": f"localhost:{self.port}", **named})
-            answer = connection.getresponse()
-            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+            response = connection.getresponse()
+            return Reply(response.status, dict(response.getheaders()), response.read())
         finally:
             connection.close()
 

@@ -74,10 +74,10 @@ def held(tmp_path: Path, manifest: str, headers: dict[str, str], *urls: str) -> 
 
 def test_a_playlist_offers_what_was_captured_and_leads_there(tmp_path: Path) -> None:
     captures = held(tmp_path, MASTER, HLS, "http://a.test/v/low.m3u8", "http://cdn.test/en.m3u8")
-    answer = shown(captures, modifier=Modifier.MEDIA)
-    assert answer.headers["Content-Type"] == "application/vnd.apple.mpegurl"
-    assert answer.headers["AAH-Left-Out"] == "4"
-    assert body_of(answer).decode().splitlines() == [
+    response = shown(captures, modifier=Modifier.MEDIA)
+    assert response.headers["Content-Type"] == "application/vnd.apple.mpegurl"
+    assert response.headers["AAH-Left-Out"] == "4"
+    assert body_of(response).decode().splitlines() == [
         "#EXTM3U",
         "#EXT-X-VERSION:6",
         f'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="hi",NAME="English",DEFAULT=YES,URI="{path("http://cdn.test/en.m3u8")}"',
@@ -116,10 +116,10 @@ def test_keys_heads_and_segments_lead_into_the_archive_and_a_live_stream_ends(tm
 def test_a_stream_that_was_cut_short_ends_with_its_last_captured_segment(tmp_path: Path) -> None:
     listed = "".join(f"#EXTINF:4,\n/{number}.ts\n" for number in range(7_000))
     captures = held(tmp_path, f"#EXTM3U\n{listed}", HLS, *(f"http://a.test/{number}.ts" for number in (1, 2_001)))
-    answer = shown(captures, modifier=Modifier.MEDIA)
-    shown_lines = body_of(answer).decode().splitlines()
+    response = shown(captures, modifier=Modifier.MEDIA)
+    shown_lines = body_of(response).decode().splitlines()
     assert shown_lines[-3:] == ["#EXTINF:4,", path("http://a.test/2001.ts"), "#EXT-X-ENDLIST"]
-    assert (len(shown_lines), answer.headers["AAH-Left-Out"]) == (2 * 2_002 + 2, "4998")
+    assert (len(shown_lines), response.headers["AAH-Left-Out"]) == (2 * 2_002 + 2, "4998")
     early = body_of(
         shown(held(tmp_path / "early", f"#EXTM3U\n{listed}", HLS, "http://a.test/1.ts"), modifier=Modifier.MEDIA)
     )
@@ -128,9 +128,9 @@ def test_a_stream_that_was_cut_short_ends_with_its_last_captured_segment(tmp_pat
 
 def test_a_dash_manifest_offers_what_was_captured_and_leads_there(tmp_path: Path) -> None:
     first = "https://cdn.test/film/v2/head.mp4", "https://cdn.test/m/v2/001.m4s", "https://cdn.test/film/en.mp4"
-    answer = shown(held(tmp_path, MPD, DASH, *first), modifier=Modifier.MEDIA)
-    assert (answer.headers["Content-Type"], answer.headers["AAH-Left-Out"]) == (DASH["Content-Type"], "2")
-    root = etree.fromstring(body_of(answer))
+    response = shown(held(tmp_path, MPD, DASH, *first), modifier=Modifier.MEDIA)
+    assert (response.headers["Content-Type"], response.headers["AAH-Left-Out"]) == (DASH["Content-Type"], "2")
+    root = etree.fromstring(body_of(response))
     assert root.xpath("//*[local-name() = 'Representation']/@id") == ["v2", "a2"]
     assert root.xpath("//*[local-name() = 'AdaptationSet']/@lang") == ["en"]
     assert root.xpath("//*[local-name() = 'BaseURL']/text()") == [
@@ -140,7 +140,7 @@ def test_a_dash_manifest_offers_what_was_captured_and_leads_there(tmp_path: Path
     (template,) = root.xpath("//*[local-name() = 'SegmentTemplate']")
     assert template.get("media") == path("https://cdn.test/m/$RepresentationID$/$Number%03d$.m4s")
     assert template.get("initialization") == "$RepresentationID$/head.mp4"
-    assert not re.search(rb"evil|other\.test|time\.test|new\.mpd", body_of(answer))
+    assert not re.search(rb"evil|other\.test|time\.test|new\.mpd", body_of(response))
     everything = body_of(shown(held(tmp_path / "none", MPD, DASH), modifier=Modifier.MEDIA))
     assert everything.count(b"<Representation") == 4
 
@@ -161,9 +161,9 @@ def test_a_dash_manifest_offers_what_was_captured_and_leads_there(tmp_path: Path
 def test_hostile_manifests_are_bounded(tmp_path: Path, manifest: str, headers: dict[str, str], status: int) -> None:
     captures = held(tmp_path, manifest, headers)
     with at_most(5.0):
-        answer = shown(captures, modifier=Modifier.MEDIA)
-        body = body_of(answer)
-    assert answer.status == status
+        response = shown(captures, modifier=Modifier.MEDIA)
+        body = body_of(response)
+    assert response.status == status
     assert len(body) < 5_000_000
 
 
@@ -201,7 +201,7 @@ def test_a_browser_plays_a_captured_stream(tmp_path: Path, chromium: Browser) ->
         context = patient(chromium.new_context())
         page = context.new_page()
         asked: list[tuple[str, int]] = []
-        page.on("response", lambda answer: asked.append((answer.url, answer.status)))
+        page.on("response", lambda response: asked.append((response.url, response.status)))
         page.goto(f"http://localhost:{replay.port}/test/{MOMENT}mp_/{URL}")
         # No script of the document's own runs, timers and listeners included, so it is asked again and again.
         if not page.evaluate(f"(video = document.querySelector('video')).canPlayType('{HLS['Content-Type']}')"):

@@ -75,9 +75,9 @@ def test_the_nearest_of_many_captures_is_found_in_any_state_of_the_index(tmp_pat
     assert [found.moment for found in lookup.nearest(URL, "20260614000000")][:3] == [
         *("20260615000000", "20260515000000", "20260715000000"),
     ]
-    answer = RecordedResponses(tmp_path).nearest(URL, "20260614000000")
-    assert answer is not None
-    assert (answer.earlier, answer.moment, answer.later) == ("20260515000000", "20260615000000", "20260715000000")
+    response = RecordedResponses(tmp_path).nearest(URL, "20260614000000")
+    assert response is not None
+    assert (response.earlier, response.moment, response.later) == ("20260515000000", "20260615000000", "20260715000000")
 
 
 def test_another_url_of_the_same_key_does_not_hide_the_right_one(tmp_path: Path) -> None:

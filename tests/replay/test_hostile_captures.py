@@ -69,9 +69,9 @@ class _Cockpit:
             f'<form method="post" action="{self._replay}/enter" target="shown">'
             f'<input type="hidden" name="ticket" value="{ticket}"></form><script>document.forms[0].submit()</script>'
         )
-        answer = HTMLResponse(page) if path == "/" else Response(status_code=404)
-        answer.set_cookie("cockpit", "secret", httponly=False)
-        await answer(scope, receive, send)
+        response = HTMLResponse(page) if path == "/" else Response(status_code=404)
+        response.set_cookie("cockpit", "secret", httponly=False)
+        await response(scope, receive, send)
 
 
 @contextmanager

@@ -37,8 +37,8 @@ def test_the_rest_of_a_file_is_shown_behind_its_beginning(
     begun(crawl, validator)
     part(crawl, (850, 1500), validator, 5)
     part(crawl, (1500, len(FILM)), validator, 6)
-    answer = shown(crawl.close(), NAME, asked, Modifier.MEDIA)
-    assert (answer.status, answer.size, body_of(answer)) == (200, len(FILM), FILM)
+    response = shown(crawl.close(), NAME, asked, Modifier.MEDIA)
+    assert (response.status, response.size, body_of(response)) == (200, len(FILM), FILM)
 
 
 def test_parts_of_it_can_be_asked_for(tmp_path: Path) -> None:
@@ -47,9 +47,9 @@ def test_parts_of_it_can_be_asked_for(tmp_path: Path) -> None:
     part(crawl, (800, len(FILM)), TAG, 6)
     crawl.close()
     with serving(replay_app(FixedFolders({"test": tmp_path}), ["localhost"])) as replay:
-        answer = replay.ask(f"/test/{MOMENT}oe_/{NAME}", Range="bytes=790-809")
-    assert (answer.status, answer.body) == (206, FILM[790:810])
-    assert answer.headers["content-range"] == f"bytes 790-809/{len(FILM)}"
+        response = replay.ask(f"/test/{MOMENT}oe_/{NAME}", Range="bytes=790-809")
+    assert (response.status, response.body) == (206, FILM[790:810])
+    assert response.headers["content-range"] == f"bytes 790-809/{len(FILM)}"
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_what_does_not_fit_is_not_put_together(
     crawl = Archived(tmp_path)
     begun(crawl, validator)
     part(crawl, place, rest, 5)
-    answer = shown(crawl.close(), NAME, LATER.format(9), Modifier.MEDIA)
-    assert body_of(answer) == FILM[:900]
+    response = shown(crawl.close(), NAME, LATER.format(9), Modifier.MEDIA)
+    assert body_of(response) == FILM[:900]
 
 
 def test_the_whole_file_comes_before_a_part_of_it(tmp_path: Path) -> None:

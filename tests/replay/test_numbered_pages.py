@@ -62,7 +62,7 @@ def test_numbers_are_those_of_the_tree_as_it_was_parsed() -> None:
     )[2].replace('data-aah-n="', "", 3)
 
 
-def test_an_answer_in_json_is_shown_as_its_tree() -> None:
+def test_a_response_in_json_is_shown_as_its_tree() -> None:
     page = page_of('{"posts": [{"id": 7, "cooked": "<b>bold</b>"}]}', "application/json")
     marks = (Mark(4, MarkKind.FIELD, "body"),)
     shown = marked_markup(MarkedPage("test", MOMENT, page, marks), "", "").decode()
@@ -104,8 +104,8 @@ class _Cockpit:
             "addEventListener('message', event => told.push([event.data, event.origin, event.source === frames[0]]));"
             "document.forms[0].submit()</script>"
         )
-        answer = HTMLResponse(page) if Request(scope).url.path == "/" else Response(status_code=404)
-        await answer(scope, receive, send)
+        response = HTMLResponse(page) if Request(scope).url.path == "/" else Response(status_code=404)
+        await response(scope, receive, send)
 
 
 @dataclass

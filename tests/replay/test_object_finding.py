@@ -93,7 +93,7 @@ def test_marks_are_on_the_page_where_they_are_asked_for(tmp_path: Path) -> None:
     )
     crawl.close()
     marks = Annotations(objects(*said), {"http://a.test/n": 0.734})
-    captures = ReplayedCaptures(tmp_path, lambda _crawl, _answer: marks)
+    captures = ReplayedCaptures(tmp_path, lambda _crawl, _response: marks)
     both = shown(captures, modifier=Modifier.BOTH)
     text = body_of(both).decode()
     assert both.found == {1}
@@ -117,5 +117,5 @@ def test_a_row_of_a_table_is_labelled_where_text_may_stand(tmp_path: Path) -> No
     crawl.add(f"<table><tr><td>Anna</td><td>{text}</td></tr></table>")
     crawl.close()
     marks = Annotations(objects(("Anna", text)))
-    body = body_of(shown(ReplayedCaptures(tmp_path, lambda _crawl, _answer: marks), modifier=Modifier.OBJECTS))
+    body = body_of(shown(ReplayedCaptures(tmp_path, lambda _crawl, _response: marks), modifier=Modifier.OBJECTS))
     assert b'<td><span id="aah-object-1"' in body

@@ -1,4 +1,4 @@
-"""Answers are shown as they were: unpacked, revisits with their payload, redirects as redirects, within bounds."""
+"""Responses are shown as they were: unpacked, revisits with their payload, redirects as redirects, within bounds."""
 
 import gzip
 import zlib
@@ -30,9 +30,9 @@ def test_codings_are_undone(tmp_path: Path, coding: str, pack: object) -> None:
     crawl = Archived(tmp_path)
     packed = chunked(pack("<p>Hafen für Räder".encode()))
     crawl.add(packed, headers={**HTML, "Content-Encoding": coding, "Transfer-Encoding": "chunked"})
-    answer = shown(crawl.close())
-    assert "Hafen für Räder".encode() in body_of(answer)
-    assert {"Content-Encoding", "Transfer-Encoding"}.isdisjoint(answer.headers)
+    response = shown(crawl.close())
+    assert "Hafen für Räder".encode() in body_of(response)
+    assert {"Content-Encoding", "Transfer-Encoding"}.isdisjoint(response.headers)
 
 
 def test_a_bomb_is_cut_which_the_banner_says(tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_a_revisit_is_shown_with_the_payload_it_refers_to(tmp_path: Path) -> Non
     assert (again.revisit, unchanged.revisit) == (True, True)
     captures = crawl.close()
     for moment, date in (("20260301000000", b"1 March 2026"), ("20260401000000", b"1 April 2026")):
-        answer = shown(captures, moment=moment)
-        assert answer.status == 200
-        assert b"The same" in body_of(answer)
-        assert b"captured " + date in body_of(answer)
+        response = shown(captures, moment=moment)
+        assert response.status == 200
+        assert b"The same" in body_of(response)
+        assert b"captured " + date in body_of(response)
 
 
 def test_a_revisit_of_what_is_not_here_is_not_captured(tmp_path: Path) -> None:
@@ -85,10 +85,10 @@ def test_a_revisit_of_what_is_not_here_is_not_captured(tmp_path: Path) -> None:
 def test_a_redirect_leads_into_the_archive(tmp_path: Path) -> None:
     crawl = Archived(tmp_path)
     crawl.add(status=301, headers={"Location": "/new?a=1#part", "Refresh": "0; url=http://evil.test/"})
-    answer = shown(crawl.close())
-    assert answer.status == 302
-    assert answer.headers["Location"] == f"/test/{MOMENT}mp_/http://a.test/new?a=1"
-    assert "Refresh" not in answer.headers
+    response = shown(crawl.close())
+    assert response.status == 302
+    assert response.headers["Location"] == f"/test/{MOMENT}mp_/http://a.test/new?a=1"
+    assert "Refresh" not in response.headers
 
 
 def test_a_redirect_to_another_spelling_of_its_url_does_not_go_round(tmp_path: Path) -> None:
@@ -113,18 +113,18 @@ def test_a_redirect_to_another_spelling_of_its_url_does_not_go_round(tmp_path: P
 def test_pages_in_any_encoding_are_shown_in_utf_8(tmp_path: Path, body: bytes, headers: dict[str, str]) -> None:
     crawl = Archived(tmp_path)
     crawl.add(body, headers=headers)
-    answer = shown(crawl.close())
-    assert "Привет".encode() in body_of(answer)
-    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert b"windows-1251" not in body_of(answer)
+    response = shown(crawl.close())
+    assert "Привет".encode() in body_of(response)
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert b"windows-1251" not in body_of(response)
 
 
 def test_style_sheets_are_rewritten_in_their_encoding(tmp_path: Path) -> None:
     crawl = Archived(tmp_path)
     sheet = '@charset "windows-1251"; @import "b.css"; p { content: "Привет"; background: url(/я.png) }'
     crawl.add(sheet.encode("cp1251"), headers={"Content-Type": "text/css"})
-    answer = shown(crawl.close(), modifier=Modifier.STYLE)
-    text = body_of(answer).decode()
+    response = shown(crawl.close(), modifier=Modifier.STYLE)
+    text = body_of(response).decode()
     assert f'url("/test/{MOMENT}cs_/http://a.test/dir/b.css")' in text
     assert "Привет" in text
     assert "a.test/%D1%8F.png" in text
@@ -137,9 +137,9 @@ def test_pictures_are_passed_as_they_were_and_what_is_none_is_not(tmp_path: Path
     crawl.add("<script>x</script>", url="http://a.test/3")
     captures = crawl.close()
     for url in ("http://a.test/1", "http://a.test/2"):
-        answer = shown(captures, url, modifier=Modifier.IMAGE)
-        assert (answer.status, answer.headers["Content-Type"], body_of(answer)) == (200, "image/png", PNG)
-        assert {"Set-Cookie", "Link"}.isdisjoint(answer.headers)
+        response = shown(captures, url, modifier=Modifier.IMAGE)
+        assert (response.status, response.headers["Content-Type"], body_of(response)) == (200, "image/png", PNG)
+        assert {"Set-Cookie", "Link"}.isdisjoint(response.headers)
     refused = shown(captures, "http://a.test/3", modifier=Modifier.IMAGE)
     assert (refused.status, refused.headers["Content-Type"], refused.body) == (404, "application/octet-stream", b"")
 
@@ -159,10 +159,10 @@ def test_what_is_no_page_is_shown_within_one(tmp_path: Path, media_type: str, bo
     crawl = Archived(tmp_path)
     crawl.add(body, headers={"Content-Type": media_type})
     captures = crawl.close()
-    answer = shown(captures)
-    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
-    assert holds in body_of(answer)
-    assert b"Archived page" in body_of(answer)
+    response = shown(captures)
+    assert response.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert holds in body_of(response)
+    assert b"Archived page" in body_of(response)
     kept = shown(captures, modifier=Modifier.FILE)
     assert kept.headers["Content-Type"] == "application/octet-stream"
     assert kept.headers["Content-Disposition"] == "attachment; filename*=UTF-8''page"

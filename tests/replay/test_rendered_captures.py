@@ -65,12 +65,12 @@ def test_objects_are_outlined_on_it_in_shadow_roots_too(tmp_path: Path) -> None:
     captures(tmp_path)
     objects = (ShownObject(1, "post", body="Made by scripts"), ShownObject(2, "post", body="In the shadow deeper"))
 
-    def annotate(_: str, answer: RecordedResponse) -> Annotations:
-        return Annotations(objects if answer.url == URL else ())
+    def annotate(_: str, response: RecordedResponse) -> Annotations:
+        return Annotations(objects if response.url == URL else ())
 
-    answer = ReplayedCaptures(tmp_path, annotate).show(Address("test", MOMENT, Modifier.OBJECTS, URL))
-    assert answer.found == {1, 2}
-    shadow = body_of(answer).decode().partition('shadowrootmode="open"')[2]
+    response = ReplayedCaptures(tmp_path, annotate).show(Address("test", MOMENT, Modifier.OBJECTS, URL))
+    assert response.found == {1, 2}
+    shadow = body_of(response).decode().partition('shadowrootmode="open"')[2]
     assert 'id="aah-object-2"' in shadow
 
 
@@ -105,8 +105,8 @@ def test_a_shadow_root_of_the_body_hides_no_banner(tmp_path: Path) -> None:
 
 
 def test_shadow_roots_are_read(tmp_path: Path) -> None:
-    answer = ReplayedCaptures(captures(tmp_path).answers.lookup._archive.parent).answers.nearest(URL, MOMENT)
-    assert answer is not None
-    page = Page(URL, 200, answer.headers, DOM.encode(), answer.date)
+    response = ReplayedCaptures(captures(tmp_path).responses.lookup._archive.parent).responses.nearest(URL, MOMENT)
+    assert response is not None
+    page = Page(URL, 200, response.headers, DOM.encode(), response.date)
     assert "In the shadow" in page.tree.text_content()
     assert page.tree.find(".//template") is None

@@ -1,4 +1,4 @@
-"""The replay answers those whom it lets in, from the archive alone, and nothing it answers may act."""
+"""The replay answers those whom it lets in, from the archive alone, and nothing it sends may act."""
 
 import gzip
 import os
@@ -75,10 +75,10 @@ def replay(folder: Path) -> Iterator[Replay]:
         ("/test", 302),
     ],
 )  # fmt: skip
-def test_every_answer_has_fields_that_keep_it_from_acting(replay: Replay, path: str, status: int) -> None:
-    answer = replay.ask(path)
-    assert answer.status == status
-    fields = {name.lower(): value for name, value in answer.headers.items()}
+def test_every_response_has_fields_that_keep_it_from_acting(replay: Replay, path: str, status: int) -> None:
+    response = replay.ask(path)
+    assert response.status == status
+    fields = {name.lower(): value for name, value in response.headers.items()}
     policy = fields["content-security-policy"]
     assert policy.startswith("sandbox allow-same-origin")
     assert "default-src 'none'" in policy
@@ -97,10 +97,10 @@ def test_every_answer_has_fields_that_keep_it_from_acting(replay: Replay, path: 
 
 
 def test_what_is_not_captured_is_said_to_be_so(replay: Replay) -> None:
-    answer = replay.ask(f"/test/{MOMENT}mp_/http://a.test/<b>\u202e".replace("\u202e", "%E2%80%AE"))
-    assert answer.status == 404
-    assert b"Not captured" in answer.body
-    assert b"<b>" not in answer.body
+    response = replay.ask(f"/test/{MOMENT}mp_/http://a.test/<b>\u202e".replace("\u202e", "%E2%80%AE"))
+    assert response.status == 404
+    assert b"Not captured" in response.body
+    assert b"<b>" not in response.body
 
 
 def test_lists_lead_to_captures(replay: Replay) -> None:
@@ -114,8 +114,8 @@ def test_other_hosts_and_methods_are_refused(replay: Replay) -> None:
     assert replay.ask(PAGE, Host="evil.test").status == 421
     assert replay.ask(PAGE, Host=f"127.0.0.1:{replay.port}").status == 421
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-        answer = replay.ask(PAGE, method)
-        assert (answer.status, {**answer.headers}["allow"]) == (405, "GET, HEAD")
+        response = replay.ask(PAGE, method)
+        assert (response.status, {**response.headers}["allow"]) == (405, "GET, HEAD")
     assert replay.ask("/enter", "POST", b"ticket=x").status == 405
     assert replay.ask(PAGE, "HEAD").status == 200
     assert replay.ask(PAGE, Sec_Fetch_Dest="serviceworker").status == 403
@@ -131,10 +131,10 @@ def test_the_door_lets_in_who_has_a_ticket_and_once(folder: Path) -> None:
         assert (entered.status, entered.headers["location"]) == (303, PAGE)
         name, *attributes = entered.headers["set-cookie"].split("; ")
         assert {"HttpOnly", "Secure", "SameSite=None", "Partitioned", "Path=/"} < set(attributes)
-        answer = replay.ask(PAGE, Cookie=name)
-        assert answer.status == 200
-        assert answer.headers["content-security-policy"].endswith(f"frame-ancestors 'self' {COCKPIT}")
-        assert "x-frame-options" not in answer.headers
+        response = replay.ask(PAGE, Cookie=name)
+        assert response.status == 200
+        assert response.headers["content-security-policy"].endswith(f"frame-ancestors 'self' {COCKPIT}")
+        assert "x-frame-options" not in response.headers
         assert replay.ask("/enter", "POST", form).status == 403
         assert replay.ask("/enter", "POST", b"x" * 5000).status == 413
         assert replay.ask("/enter").status == 405
@@ -238,6 +238,6 @@ def test_film_can_be_wound_forward(film: Replay, name: str, modifier: str) -> No
 
 
 def test_pages_come_whole(replay: Replay) -> None:
-    answer = replay.ask(PAGE, Range="bytes=0-1")
-    assert answer.status == 200
-    assert b"Archived" in answer.body
+    response = replay.ask(PAGE, Range="bytes=0-1")
+    assert response.status == 200
+    assert b"Archived" in response.body

@@ -193,6 +193,6 @@ def responses(folder: Path) -> list[int]:
     found = []
     for path in (folder / "archive").glob("*.warc.gz"):
         with path.open("rb") as file:
-            answers = (each for each in ArchiveIterator(file) if each.rec_type == "response")
-            found += [int(each.http_headers.get_statuscode()) for each in answers]
+            responses = (each for each in ArchiveIterator(file) if each.rec_type == "response")
+            found += [int(each.http_headers.get_statuscode()) for each in responses]
     return found

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aahcrawler.replay import memento_answers
+from aahcrawler.replay import memento_responses
 from aahcrawler.replay.link_format import links_in, read_time_map
 from aahcrawler.replay.replay_app import FixedFolders, replay_app
 from tests.imports.archives import imported
@@ -26,9 +26,9 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replay]:
 
 
 def test_a_time_gate_redirects_to_the_nearest_capture(replay: Replay) -> None:
-    answer = replay.ask(f"/floods/timegate/{URL}", Accept_Datetime="Thu, 06 Jun 2013 00:00:00 GMT")
-    fields = {name.lower(): value for name, value in answer.headers.items()}
-    assert answer.status == 302
+    response = replay.ask(f"/floods/timegate/{URL}", Accept_Datetime="Thu, 06 Jun 2013 00:00:00 GMT")
+    fields = {name.lower(): value for name, value in response.headers.items()}
+    assert response.status == 302
     assert fields["location"].endswith(f"/floods/20130605100000mp_/{URL}")
     assert fields["vary"] == "accept-datetime"
     found = {relation: link for link in links_in(fields["link"]) for relation in link.relations}
@@ -59,7 +59,7 @@ def test_what_cannot_be_answered_is_told(replay: Replay, path: str, date: str, s
 def test_time_maps_list_all_captures_page_after_page(
     replay: Replay, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memento_answers, "PAGE_SIZE", 3)
+    monkeypatch.setattr(memento_responses, "PAGE_SIZE", 3)
     path, dates, text = f"/floods/timemap/{form}/{URL}", [], ""
     for _ in range(2):
         text = replay.ask(path).body.decode()
@@ -73,8 +73,8 @@ def test_time_maps_list_all_captures_page_after_page(
 
 
 def test_a_memento_names_its_neighbours(replay: Replay) -> None:
-    answer = replay.ask(f"/floods/20130605100000mp_/{URL}")
-    fields = {name.lower(): value for name, value in answer.headers.items()}
+    response = replay.ask(f"/floods/20130605100000mp_/{URL}")
+    fields = {name.lower(): value for name, value in response.headers.items()}
     assert fields["memento-datetime"] == "Wed, 05 Jun 2013 10:00:00 GMT"
     relations = {relation for link in links_in(fields["link"]) for relation in link.relations}
     assert relations == {"original", "timegate", "timemap", "prev", "next", "memento"}

@@ -28,7 +28,7 @@ _ONE_SLASH: Final = re.compile(r"(?i)(https?):/+")
 
 
 @dataclass(frozen=True, slots=True)
-class MementoQuestion:
+class MementoRequest:
     """A request of a Memento client.
 
     ``kind`` is ``timegate``, ``timemap/link`` or ``timemap/json``, ``page`` counts from 1.
@@ -39,11 +39,11 @@ class MementoQuestion:
     page: int = 1
 
     @classmethod
-    def parse(cls, path: str, query: str) -> "MementoQuestion | None":
+    def parse(cls, path: str, query: str) -> "MementoRequest | None":
         """Return the request in a path, as it was sent, and a query; None where they are no such request.
 
-        >>> MementoQuestion.parse("/floods/timemap/link/2/http://a.test/", "")
-        MementoQuestion(kind='timemap/link', url='http://a.test/', page=2)
+        >>> MementoRequest.parse("/floods/timemap/link/2/http://a.test/", "")
+        MementoRequest(kind='timemap/link', url='http://a.test/', page=2)
         """
         match = _PATH.fullmatch(path)
         if match is None:
@@ -54,7 +54,7 @@ class MementoQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class MementoAnswer:
+class MementoResponse:
     """The status, header fields and body of a response."""
 
     status: int
@@ -63,7 +63,7 @@ class MementoAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class MementoAnswers:
+class MementoResponses:
     """Responds to Memento clients for the crawl named ``crawl``.
 
     ``root`` is the beginning of its addresses, such as ``http://localhost:8000``.
@@ -73,7 +73,7 @@ class MementoAnswers:
     crawl: str
     lookup: CaptureLookup
 
-    def answer(self, asked: MementoQuestion, accept_datetime: str) -> MementoAnswer:
+    def respond(self, asked: MementoRequest, accept_datetime: str) -> MementoResponse:
         """Return the response to a request. Raises ``NoIndexError`` where the archive has no index."""
         if asked.kind == "timegate":
             return self._negotiated(asked.url, accept_datetime)
@@ -81,13 +81,13 @@ class MementoAnswers:
         first = (asked.page - 1) * PAGE_SIZE
         shown = mementos[first : first + PAGE_SIZE]
         if not shown:
-            return MementoAnswer(404, {"Content-Type": "text/plain; charset=utf-8"}, b"There is no capture of it.\n")
+            return MementoResponse(404, {"Content-Type": "text/plain; charset=utf-8"}, b"There is no capture of it.\n")
         has_more = first + PAGE_SIZE < len(mementos)
         if asked.kind == "timemap/json":
             body = self._json(asked, mementos, shown, has_more=has_more)
-            return MementoAnswer(200, {"Content-Type": "application/json"}, body)
+            return MementoResponse(200, {"Content-Type": "application/json"}, body)
         lines = ",\n".join(self._lines(asked, mementos, shown, has_more=has_more))
-        return MementoAnswer(200, {"Content-Type": LINK_FORMAT}, f"{lines}\n".encode("ascii", "replace"))
+        return MementoResponse(200, {"Content-Type": LINK_FORMAT}, f"{lines}\n".encode("ascii", "replace"))
 
     def links(self, url: str, moment: str) -> str:
         """Return the Link field of a memento of that moment, in 14 digits."""
@@ -99,24 +99,24 @@ class MementoAnswers:
         around = (self._memento(each, f"{name} memento") for name, each in named if each is not None)
         return ", ".join((*self._of_url(url), *around))
 
-    def _negotiated(self, url: str, accept_datetime: str) -> MementoAnswer:
+    def _negotiated(self, url: str, accept_datetime: str) -> MementoResponse:
         """Return a redirect to the capture nearest to a date (RFC 7089, section 4.1.1), or 400 for an invalid date."""
         date = http_date(accept_datetime) if accept_datetime else None
         fields = {"Vary": "accept-datetime", "Content-Type": "text/plain; charset=utf-8"}
         if accept_datetime and date is None:
-            return MementoAnswer(400, fields, b"Accept-Datetime is no date of HTTP.\n")
+            return MementoResponse(400, fields, b"Accept-Datetime is no date of HTTP.\n")
         mementos = self._near(url, _NEWEST if date is None else moment_of(date))
         if not mementos:
-            return MementoAnswer(404, fields, b"There is no capture of it.\n")
+            return MementoResponse(404, fields, b"There is no capture of it.\n")
         chosen = mementos[-1] if date is None else min(mementos, key=lambda each: abs(each.date - date))
         link_field = f"{self.links(url, chosen.moment)}, {self._memento(chosen, 'memento')}"
-        return MementoAnswer(302, {**fields, "Location": self._uri(chosen), "Link": link_field})
+        return MementoResponse(302, {**fields, "Location": self._uri(chosen), "Link": link_field})
 
     def _near(self, url: str, moment: str) -> Sequence[Indexed]:
         return _shown(self.lookup.nearest(url, moment), url)
 
     def _lines(
-        self, asked: MementoQuestion, mementos: Sequence[Indexed], shown: Sequence[Indexed], *, has_more: bool
+        self, asked: MementoRequest, mementos: Sequence[Indexed], shown: Sequence[Indexed], *, has_more: bool
     ) -> Iterator[str]:
         span = {"from": as_http_date(shown[0].date), "until": as_http_date(shown[-1].date)}
         yield link(asked.url, "original")
@@ -129,7 +129,7 @@ class MementoAnswers:
             yield self._memento(each, " ".join((*ends, "memento")))
 
     def _json(
-        self, asked: MementoQuestion, mementos: Sequence[Indexed], shown: Sequence[Indexed], *, has_more: bool
+        self, asked: MementoRequest, mementos: Sequence[Indexed], shown: Sequence[Indexed], *, has_more: bool
     ) -> bytes:
         def told(each: Indexed) -> dict[str, str]:
             return {"datetime": f"{each.date:%Y-%m-%dT%H:%M:%SZ}", "uri": self._uri(each)}
