@@ -156,9 +156,11 @@ def _pieces(element: Element, without: Container[Element], limit: int | None = N
         else:
             preformatted -= tag in _PREFORMATTED
             text = node.tail if node is not element else None
-        edge = _EDGES.get(tag) if tag != "cite" else _is_head_of_quote(node) and "\n"
-        if edge:
-            found.append(edge)
+        if tag in _EDGES:
+            found.append(_EDGES[tag])
+            length += 1
+        elif tag == "cite" and _is_head_of_quote(node):
+            found.append("\n")
             length += 1
         if text and (limit is None or length <= 2 * limit):
             found.append(text if preformatted else text.replace("\n", " "))
