@@ -37,6 +37,8 @@ LABELS: Final = {
 _BARS: Final = 8
 _TOPICS: Final = 12
 _MAPPED: Final = 40
+_MARKED: Final = 60
+"""The most words of a sentence that are marked on its capture."""
 _IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.TOPIC})
 
 
@@ -78,7 +80,7 @@ class Leads:
 
     def capture(self, record: str, words: str) -> str:
         """Return the address of a capture with some words marked."""
-        marked = " ".join(words.replace('"', " ").split()[:12])
+        marked = " ".join(words.replace('"', " ").split()[:_MARKED])
         asked = f'"{marked}"' if marked else ""
         return address("crawls", self._crawl, "captures", record.removeprefix("urn:uuid:"), words=asked)
 
