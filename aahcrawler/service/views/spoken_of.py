@@ -22,7 +22,7 @@ from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row, capture_text
-from aahcrawler.service.views.page_indexes import Asked, PageIndexes
+from aahcrawler.service.views.page_indexes import AGAIN, NOT_READY, Asked, PageIndexes
 from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, ties_over_time
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.tombstones import read_tombstones
@@ -189,6 +189,8 @@ class Enriched:
     annotations: Annotations
     pages: Asked
     note: str
+    unread: str
+    """How much of the annotations has been read; empty where all has been."""
     state: tuple[int, ...]
     """How much of which files both indexes hold: as long as it is the same, so is what they are asked."""
 
@@ -286,11 +288,15 @@ def spoken_of(
 ) -> SpokenOfOne:
     """Return one thing that objects speak of. Raise ``ProblemError`` where nothing does, or it may have no page.
 
+    Nothing is said to speak of it before all annotations are read: until then the problem is that they are not.
+
     Within a span all but the months is of the objects that were published then.
     """
     check_has_page(kind, settings)
     found, dates = enriched.annotations, enriched.dates()
     every = [*islice(found.of_meant(kind, of), _READ + 1)]
+    if not every and enriched.unread:
+        raise ProblemError(NOT_READY, f"{enriched.unread} Ask again in a moment.", headers=AGAIN)
     if not every:
         raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
     is_cut, every = len(every) > _READ, every[:_READ]
@@ -494,7 +500,8 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
         note = " ".join(filter(None, (read, pages.progress.note, _taken_down_since(crawl))))
-        yield Enriched(found.base, Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+        unread = "" if found.progress.complete else read
+        yield Enriched(found.base, Annotations(found.base), pages, note, unread, (*_state(found), *_state(pages)))
 
 
 def _taken_down_since(crawl: Crawl) -> str:

@@ -20,7 +20,7 @@ from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.views.conversation_graph import Talk
-from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.views.spoken_of import (
     NO_PAGE,
     NOT_ENRICHED,
@@ -122,6 +122,18 @@ def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) 
     of_topic = spoken_of(enriched, Kind.TOPIC, topic.of, AnnotationSettings())
     assert all(each.marked in each.terms.split(", ") and each.behind for each in of_topic.quotes)
     assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
+
+
+def test_nothing_is_said_to_speak_of_it_while_annotations_are_unread(enriched: Enriched) -> None:
+    with pytest.raises(ProblemError) as raised:
+        spoken_of(enriched, Kind.PLACE, "urn:aahcrawler:entity:nowhere", AnnotationSettings())
+    assert raised.value.kind is NOT_SPOKEN_OF
+    read = replace(enriched, unread="2 of about 4 captures' annotations are read; the others are being read.")
+    with pytest.raises(ProblemError) as raised:
+        spoken_of(read, Kind.PLACE, "urn:aahcrawler:entity:nowhere", AnnotationSettings())
+    assert raised.value.kind is NOT_READY
+    assert raised.value.detail.startswith("2 of about 4 captures' annotations are read")
+    assert spoken_of(read, Kind.ORGANISATION, LEEDS, AnnotationSettings()).spoken.objects == 4
 
 
 @pytest.fixture
