@@ -79,7 +79,8 @@ class Leads:
         return address("search", q=query, crawl=self._crawl, **(_dates(period) or asdict(self._span)))
 
     def capture(self, record: str, words: str) -> str:
-        """Return the address of a capture with some words marked."""
+        """Return the address of a capture with some words marked: the longest part of them that stands in a row."""
+        words = max(words.split("[…]"), key=len)
         marked = " ".join(words.replace('"', " ").split()[:_MARKED])
         asked = f'"{marked}"' if marked else ""
         return address("crawls", self._crawl, "captures", record.removeprefix("urn:uuid:"), words=asked)

@@ -1,5 +1,6 @@
 """What the objects of a crawl speak of: topics, organisations, places, events, and details on each."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,7 +18,8 @@ from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Nam
 from aahcrawler.annotations import Kind as About
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.layout import ANNOTATIONS, NQUADS
-from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -27,7 +29,7 @@ from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, t
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.judged_sentences import about, judged_languages
-from offline.enrichment.object_texts import object_texts
+from offline.enrichment.object_texts import MIN_QUOTED, object_texts
 
 NOT_ENRICHED: Final = Kind("not-enriched", HTTPStatus.CONFLICT, "Nothing is known of what the crawl speaks of")
 NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing speaks of it")
@@ -48,6 +50,9 @@ _AROUND: Final = 140
 OPINIONS: Final = "opinions"
 """The annotator of opinions."""
 _UNDATED: Final = ""
+_BLANK: Final = re.compile(rf"\s{{{2 * MIN_QUOTED - 1},}}")
+"""A space in which as many words may have stood as texts quote at least."""
+_DESCRIPTION: Final = v.predicate("description")
 
 
 class SpokenOf(BaseModel):
@@ -104,6 +109,7 @@ class CrawlSpokenOf(BaseModel):
 class Quoted(BaseModel):
     """Words in a text, with the text around them; ``marked`` is empty where the object as a whole speaks of something.
 
+    ``[…]`` stands in the place of what the text quotes of others.
     ``terms`` are the words that a topic rests on, which stand apart in the text.
     """
 
@@ -301,14 +307,16 @@ def spoken_of(
         raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
     is_cut, every = len(every) > _READ, every[:_READ]
     counted = Counter(month_of(dates.get(each, "")) for each in {each.object for each in every})
-    first, all_told = every[0], [_opinion(each, dates) for each in _opinions(found, kind, of, every)]
+    first, all_told = every[0], [(_opinion(each, dates), each) for each in _opinions(found, kind, of, every)]
     label = min(each.label for each in every)
     found = enriched.within(span, dates)
     every = [each for each in every if span.has(dates.get(each.object, ""))]
-    told = [each for each in all_told if span.has(each.published)]
+    told = [pair for pair in all_told if span.has(pair[0].published)]
+    told.sort(key=lambda pair: (pair[0].published, pair[0].object, pair[0].sentence))
+    opinions = (one.model_copy(update={"sentence": _sentence(enriched.pages, each)}) for one, each in told[:SENTENCES])
     judged, not_judged = _judged(found, kind, of)
     months: dict[str, tuple[int, int]] = {}
-    for each in all_told:
+    for each, _ in all_told:
         praise, blame = months.get(month := month_of(each.published), (0, 0))
         months[month] = (praise + (each.polarity > 0), blame + (each.polarity < 0))
     one = SpokenOf(
@@ -329,7 +337,7 @@ def spoken_of(
         quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
         ties=most_changed(_ties(enriched, kind, of, settings)),
-        opinions=tuple(sorted(told, key=lambda each: (each.published, each.object, each.sentence))[:SENTENCES]),
+        opinions=tuple(opinions),
         all_opinions=len(told),
         months=dict(sorted(months.items())),
         judged=judged,
@@ -453,15 +461,20 @@ def _opinion(each: Annotation, dates: Mapping[str, str]) -> OpinionTold:
 
 def quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
     """Return the words of an annotation within their text, without it where the capture cannot be read."""
-    text, title = "", ""
+    text, title, written = "", "", ""
     try:
         stated = read_statements(capture_text(pages, capture_row(pages, each.capture)))
         found = next((given for given in object_texts(stated) if given.object == each.object), None)
         text, title = (found.text, found.title) if found is not None else ("", "")
+        written = _written(stated, each.object)
     except (OSError, DamageError, ProblemError):
         pass
     start, marked = _marked(each, text)
-    before, behind = ("", "") if start < 0 and marked else (text[: max(0, start)], text[max(0, start) + len(marked) :])
+    end = max(0, start) + len(marked)
+    if start < 0 and marked:
+        before = behind = ""
+    else:
+        before, behind = _told(text[: max(0, start)], written), _told(text[end:], written[end:])
     head, tail = before[-_AROUND:], behind[: _AROUND if marked else 2 * _AROUND]
     return Quoted(
         object=each.object,
@@ -474,6 +487,32 @@ def quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
         confidence=each.confidence,
         terms=each.quote if each.start < 0 else "",
     )
+
+
+def _told(own: str, written: str) -> str:
+    """Return a text with ``[…]`` in the place of the words that ``written`` has at the same place.
+
+    >>> _told("Ann: > " + " " * 21 + ". Oh!", "Ann: > what the sea does now. Oh!")
+    'Ann: > […] . Oh!'
+    """
+    return _BLANK.sub(lambda blank: " […] " if written[blank.start() : blank.end()].strip() else blank[0], own)
+
+
+def _written(stated: CaptureStatements, iri: str) -> str:
+    """Return the text of an object with what it quotes of others; empty if the capture does not state it."""
+    body = next((each.body for each in stated.objects if each.iri == iri), "")
+    return body or stated.first(iri, _DESCRIPTION) or ""
+
+
+def _sentence(pages: Asked, each: Annotation) -> str:
+    """Return the sentence of an opinion, in which what it quotes of others is ``[…]``."""
+    if not _BLANK.search(each.quote):
+        return each.quote
+    try:
+        stated = read_statements(capture_text(pages, capture_row(pages, each.capture)))
+    except (OSError, DamageError, ProblemError):
+        return each.quote
+    return _told(each.quote, _written(stated, each.object)[each.start : each.end])
 
 
 def _marked(each: Annotation, text: str) -> tuple[int, str]:

@@ -19,6 +19,7 @@ from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
+from aahcrawler.service.cockpit.spoken_sections import Leads
 from aahcrawler.service.views.conversation_graph import Talk
 from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.views.spoken_of import (
@@ -122,6 +123,26 @@ def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) 
     of_topic = spoken_of(enriched, Kind.TOPIC, topic.of, AnnotationSettings())
     assert all(each.marked in each.terms.split(", ") and each.behind for each in of_topic.quotes)
     assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
+
+
+def test_what_a_text_quotes_of_others_is_shown_to_be_left_out(tmp_path: Path) -> None:
+    define(tmp_path / "demo", ("Baltic Insurance",))
+    said = "my neighbours have waited for their money since the flood"
+    answer = f"I hate how the Baltic Insurance has > {said} and lies, which is horrible. {LONG}"
+    write_posts(tmp_path / "demo", [[("ann", f"Look: {said}!"), ("bob", answer)]])
+    (tmp_path / "demo" / ARCHIVE).mkdir()
+    list(enrich(tmp_path / "demo", chosen_steps(["language", "entities", "consolidation", "opinions"])))
+    found, indexes = Catalog([tmp_path]).crawl("demo"), PageIndexes()
+    assert found is not None
+    with enriched_of(indexes, found) as enriched:
+        (name,) = enriched.annotations.counts(Kind.NAME) or enriched.annotations.counts(Kind.ORGANISATION)
+        kind = Kind.NAME if enriched.annotations.counts(Kind.NAME) else Kind.ORGANISATION
+        told = spoken_of(enriched, kind, name.meant, AnnotationSettings(people=True))
+    indexes.close()
+    assert " ".join(told.quotes[0].behind.split()).startswith("has > […] and lies")
+    (opinion,) = told.opinions
+    assert " ".join(opinion.sentence.split()).startswith("I hate how the Baltic Insurance has > […] and lies")
+    assert "and+lies" in Leads("demo", AnnotationSettings()).capture("r", "so > […] and lies, which")
 
 
 def test_nothing_is_said_to_speak_of_it_while_annotations_are_unread(enriched: Enriched) -> None:
