@@ -1,6 +1,5 @@
 """Page sections on what crawls speak of: pictures with tables, whose parts link to the texts."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
@@ -16,7 +15,6 @@ from aahcrawler.service.cockpit.site import address, visible
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
     CrawlSpokenOf,
-    EventTold,
     OpinionTold,
     SpokenOf,
     SpokenOfOne,
@@ -124,7 +122,7 @@ def sections_of_all(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> list[O
         if every:
             found.append(_ranked(name, title, every, leads.page))
     if told.events:
-        found.insert(min(4, len(found)), _events(told.events, told.all_events, leads.page))
+        found.insert(min(4, len(found)), _events(told, leads.page))
     return found
 
 
@@ -169,14 +167,14 @@ def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str]
     return bars(title, counts, labels, lambda of: lead(named[of].kind, of, labels[of]), "objects")
 
 
-def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
-    months = Counter(month_of(each.when) for each in events)
-    times = periods({name: n for name, n in months.items() if name})
+def _events(told: CrawlSpokenOf, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
+    events, total = told.events, told.all_events
+    times = periods(told.happened)
     picture = columns("Events", times.counts, lambda _: "", "events") if times.counts else ""
     rows = [(each.label, lead(Kind.EVENT, each.of, each.label), (each.when, each.objects)) for each in events]
-    more = f"<p>The first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
+    more = f"<p>The table has the first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
     outside = times.earlier + times.later
-    far = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
+    far = f"<p>{outside:,} that lie far from all others are not in the picture.</p>" if outside else ""
     return OverviewSection("events", "Events", picture + more + far + table(("What happened", "when", "objects"), rows))
 
 

@@ -85,7 +85,10 @@ class EventTold(BaseModel):
 
 
 class CrawlSpokenOf(BaseModel):
-    """What a crawl speaks of; ``published`` has all objects by month."""
+    """What a crawl speaks of; ``published`` has all objects by month, ``happened`` all events.
+
+    ``events`` are the first ones in the order of time.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -97,6 +100,7 @@ class CrawlSpokenOf(BaseModel):
     keywords: tuple[SpokenOf, ...]
     events: tuple[EventTold, ...]
     all_events: int
+    happened: Mapping[str, int]
     totals: Mapping[About, int]
     published: Mapping[str, int]
     note: str = ""
@@ -257,6 +261,7 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         keywords=most(About.KEYWORD),
         events=tuple(events[:MAX_LISTED]),
         all_events=len(events),
+        happened={month: n for month, n in sorted(Counter(month_of(each.when) for each in events).items()) if month},
         totals={kind: total for kind, (_, total) in ranked.items()},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,

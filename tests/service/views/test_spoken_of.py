@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +20,16 @@ from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
-from aahcrawler.service.cockpit.spoken_sections import Leads
+from aahcrawler.service.cockpit.spoken_sections import Leads, sections_of_all
 from aahcrawler.service.views.conversation_graph import Talk
 from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.views.spoken_of import (
+    MAX_LISTED,
     NO_PAGE,
     NOT_ENRICHED,
     NOT_SPOKEN_OF,
     Enriched,
+    EventTold,
     TimeSpan,
     all_spoken_of,
     crawl_names,
@@ -143,6 +146,21 @@ def test_what_a_text_quotes_of_others_is_shown_to_be_left_out(tmp_path: Path) ->
     (opinion,) = told.opinions
     assert " ".join(opinion.sentence.split()).startswith("I hate how the Baltic Insurance has > […] and lies")
     assert "and+lies" in Leads("demo", AnnotationSettings()).capture("r", "so > […] and lies, which")
+
+
+def test_the_picture_of_events_has_those_beyond_the_table(enriched: Enriched, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = [f"2019-{month:02}-{day:02}" for month in range(1, 6) for day in range(1, 18)]
+    every = [EventTold(of=day, label="met", when=day, objects=1) for day in days]
+    monkeypatch.setattr("aahcrawler.service.views.spoken_of.events_told", lambda _: every)
+    told = crawl_spoken_of(enriched)
+    assert (len(told.events), told.all_events) == (MAX_LISTED, len(days))
+    (section,) = (
+        each
+        for each in sections_of_all(told, Leads("demo", AnnotationSettings()), lambda _: None)
+        if each.name == "events"
+    )
+    assert re.findall(r"<title>[^<]*: (\d+) events", section.html) == ["17"] * 5
+    assert "The table has the first 50 of 85." in section.html
 
 
 def test_nothing_is_said_to_speak_of_it_while_annotations_are_unread(enriched: Enriched) -> None:
