@@ -1,6 +1,6 @@
 """Page sections on what crawls speak of: pictures with tables, whose parts link to the texts."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -12,6 +12,7 @@ from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars,
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, TopicArea, balance, shares, topic_map
 from aahcrawler.service.cockpit.site import address, visible
+from aahcrawler.service.views.judged_words import JudgedWord
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
     CrawlSpokenOf,
@@ -30,6 +31,7 @@ LABELS: Final = {
     Kind.EVENT: "Event",
     Kind.NAME: "Name",
     Kind.PERSON: "Person",
+    Kind.KEYWORD: "Keyword",
 }
 """What is called how on its page."""
 _BARS: Final = 8
@@ -62,8 +64,15 @@ class Leads:
     def page(self, kind: Kind, of: str, label: str) -> str:
         """Return the address of the page on something, or of a search if it has no page."""
         if self._settings.has_page(kind):
-            return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
+            return self._own(kind, of)
         return self.search(kind, label)
+
+    def keyword(self, word: str, named: Collection[str] = ()) -> str:
+        """Return the address of the page on a keyword, or of a search if it is one of the names of people."""
+        return self.search(Kind.KEYWORD, word) if word in named else self._own(Kind.KEYWORD, word)
+
+    def _own(self, kind: Kind, of: str) -> str:
+        return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
 
     def search(self, kind: Kind, label: str, period: str = "") -> str:
         """Return the address of the search for objects that speak of something."""
@@ -120,7 +129,10 @@ def sections_of_all(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> list[O
         ("names", "Names of which is not known what bears them", told.names),
     ):
         if every:
-            found.append(_ranked(name, title, every, leads.page))
+            lead = (lambda _, of, __: leads.keyword(of, told.named)) if name == "keywords" else leads.page
+            found.append(_ranked(name, title, every, lead))
+    if told.judged:
+        found.insert(min(2, len(found)), _judged(told.judged, leads))
     if told.events:
         found.insert(min(4, len(found)), _events(told, leads.page))
     return found
@@ -167,6 +179,15 @@ def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str]
     return bars(title, counts, labels, lambda of: lead(named[of].kind, of, labels[of]), "objects")
 
 
+def _judged(words: Sequence[JudgedWord], leads: Leads) -> OverviewSection:
+    title = "Opinions with keywords"
+    counts = {each.word: each.praise + each.blame for each in words[:_BARS]}
+    note = "<p>Sentences that praise or blame and have a keyword of the definition. Each leads to them, by month.</p>"
+    rows = [(each.word, leads.keyword(each.word), (each.praise, each.blame)) for each in words]
+    picture = bars(title, counts, {}, leads.keyword, "sentences")
+    return OverviewSection("words", title, picture + note + table(("Keyword", "praise", "blame"), rows))
+
+
 def _events(told: CrawlSpokenOf, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
     events, total = told.events, told.all_events
     times = periods(told.happened)
@@ -186,7 +207,9 @@ def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[Ove
         return leads.search(spoken.kind, spoken.label, period)
 
     dated = {month: n for month, n in spoken.months.items() if month}
-    found = [over_time("times", "Over time", dated, of_time, "web objects", spoken.months.get("", 0), chosen)]
+    found = []
+    if spoken.kind is not Kind.KEYWORD:  # Nothing is known of the texts that merely have the word.
+        found.append(over_time("times", "Over time", dated, of_time, "web objects", spoken.months.get("", 0), chosen))
     if told.beside:
         rows = [
             (each.label, leads.page(each.kind, each.of, each.label), (str(each.kind), each.objects))

@@ -24,6 +24,7 @@ from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row, capture_text
+from aahcrawler.service.views.judged_words import JudgedWord, Names, judged_words, mentions
 from aahcrawler.service.views.page_indexes import AGAIN, NOT_READY, Asked, PageIndexes
 from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, ties_over_time
 from aahcrawler.service.web.problems import Kind, ProblemError
@@ -87,7 +88,8 @@ class EventTold(BaseModel):
 class CrawlSpokenOf(BaseModel):
     """What a crawl speaks of; ``published`` has all objects by month, ``happened`` all events.
 
-    ``events`` are the first ones in the order of time.
+    ``events`` are the first ones in the order of time. ``named`` are those of the keywords that are people's names, or
+    may be; ``judged`` are the keywords of the definition that sentences with opinions have.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -98,6 +100,8 @@ class CrawlSpokenOf(BaseModel):
     people: tuple[SpokenOf, ...]
     names: tuple[SpokenOf, ...]
     keywords: tuple[SpokenOf, ...]
+    named: tuple[str, ...]
+    judged: tuple[JudgedWord, ...]
     events: tuple[EventTold, ...]
     all_events: int
     happened: Mapping[str, int]
@@ -107,7 +111,9 @@ class CrawlSpokenOf(BaseModel):
 
     def shown_by(self, settings: AnnotationSettings) -> "CrawlSpokenOf":
         """Return this without the names of people, which are counted alone, unless the institution shows them."""
-        return self if settings.has_page(About.PERSON) else self.model_copy(update={"people": ()})
+        if settings.has_page(About.PERSON):
+            return self.model_copy(update={"named": ()})
+        return self.model_copy(update={"people": ()})
 
 
 class Quoted(BaseModel):
@@ -144,6 +150,8 @@ class OpinionTold(BaseModel):
 
 class SpokenOfOne(BaseModel):
     """Where something is spoken of, with what else, and the opinions in sentences that name it.
+
+    Of a keyword it has the texts that are about it, the sentences with opinions that have it, and nothing beside it.
 
     ``judged`` counts its objects by language where sentences in that were judged, and ``not_judged``
     those of other languages. ``months`` counts praise and blame by month of publication. ``ties`` are those with what
@@ -199,6 +207,8 @@ class Enriched:
     annotations: Annotations
     pages: Asked
     note: str
+    words: tuple[str, ...]
+    """The keywords of the crawl's definition."""
     unread: str
     """How much of the annotations has been read; empty where all has been."""
     state: tuple[int, ...]
@@ -250,7 +260,8 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     def most(kind: About) -> tuple[SpokenOf, ...]:
         return tuple(spoken(kind, each) for each in ranked[kind][0])
 
-    events = events_told(found)
+    events, names = events_told(found), Names(enriched.annotations)
+    opinions, words = [*islice(found.of_kind(About.OPINION), _READ)], enriched.words[:MAX_LISTED]
     published = Counter(map(month_of, dates.values()))
     return CrawlSpokenOf(
         topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
@@ -259,6 +270,8 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         people=most(About.PERSON),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
+        named=tuple(each.meant for each in ranked[About.KEYWORD][0] if names.have(each.meant)),
+        judged=tuple(judged_words([each for each in words if not names.are_of(each)], opinions)),
         events=tuple(events[:MAX_LISTED]),
         all_events=len(events),
         happened={month: n for month, n in sorted(Counter(month_of(each.when) for each in events).items()) if month},
@@ -303,23 +316,23 @@ def spoken_of(
 
     Within a span all but the months is of the objects that were published then.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     found, dates = enriched.annotations, enriched.dates()
-    every = [*islice(found.of_meant(kind, of), _READ + 1)]
+    every, judging = _told_of(enriched, kind, of, _READ + 1)
     if not every and enriched.unread:
         raise ProblemError(NOT_READY, f"{enriched.unread} Ask again in a moment.", headers=AGAIN)
     if not every:
         raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
     is_cut, every = len(every) > _READ, every[:_READ]
     counted = Counter(month_of(dates.get(each, "")) for each in {each.object for each in every})
-    first, all_told = every[0], [(_opinion(each, dates), each) for each in _opinions(found, kind, of, every)]
+    first, all_told = every[0], [(_opinion(each, dates), each) for each in judging]
     label = min(each.label for each in every)
     found = enriched.within(span, dates)
     every = [each for each in every if span.has(dates.get(each.object, ""))]
     told = [pair for pair in all_told if span.has(pair[0].published)]
     told.sort(key=lambda pair: (pair[0].published, pair[0].object, pair[0].sentence))
     opinions = (one.model_copy(update={"sentence": _sentence(enriched.pages, each)}) for one, each in told[:SENTENCES])
-    judged, not_judged = _judged(found, kind, of)
+    judged, not_judged = ({}, {}) if kind is About.KEYWORD else _judged(found, kind, of)
     months: dict[str, tuple[int, int]] = {}
     for each, _ in all_told:
         praise, blame = months.get(month := month_of(each.published), (0, 0))
@@ -334,14 +347,14 @@ def spoken_of(
         terms=tuple(value_of(first, "terms").split()),
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
-    kinds = _kinds_beside(settings)
+    kinds = () if kind is About.KEYWORD else _kinds_beside(settings)
     beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
         spoken=one,
         when=value_of(first, "when"),
         quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
-        ties=most_changed(_ties(enriched, kind, of, settings)),
+        ties=() if kind is About.KEYWORD else most_changed(_ties(enriched, kind, of, settings)),
         opinions=tuple(opinions),
         all_opinions=len(told),
         months=dict(sorted(months.items())),
@@ -359,10 +372,9 @@ def table_of_one(
 
     Raise ``ProblemError`` as ``spoken_of`` does.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     dates = enriched.dates()
-    every = [*islice(enriched.annotations.of_meant(kind, of), _READ)]
-    opinions = _opinions(enriched.annotations, kind, of, every)
+    every, opinions = _told_of(enriched, kind, of, _READ)
     yield "what", "words", "start", "end", "confidence", "polarity", "published", "object", "record", "annotator"
     for what, each in (*(("mention", each) for each in every), *(("opinion", each) for each in opinions)):
         date = dates.get(each.object, "")
@@ -394,11 +406,24 @@ def table_of_ties(
 
     Raise ``ProblemError`` where it may have no page.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     yield "with", "kind", "period", "objects", "earlier share", "later share", "trend", "change"
     for each in _ties(enriched, kind, of, settings):
         for period, objects in each.months.items():
             yield each.label, str(each.kind), period, objects, each.earlier, each.later, str(each.trend), each.change
+
+
+def _check_is_shown(enriched: Enriched, kind: About, of: str, settings: AnnotationSettings) -> None:
+    """Raise ``ProblemError`` unless something may be shown on a page of its own.
+
+    A keyword may, as long as it is nobody's name. One of the definition may be a part of a name, too.
+    """
+    if kind is not About.KEYWORD:
+        check_has_page(kind, settings)
+    elif not settings.has_page(About.PERSON):
+        names, is_wanted = Names(enriched.annotations), of.casefold() in map(str.casefold, enriched.words)
+        if names.are_of(of) or (names.have(of) and not is_wanted):
+            check_has_page(About.PERSON, settings)
 
 
 def check_has_page(kind: About, settings: AnnotationSettings) -> None:
@@ -426,6 +451,22 @@ def topics_of(every: Annotations, ranked: Sequence[Named], dates: Mapping[str, s
 def spoken(kind: About, named: Named) -> SpokenOf:
     """Return what annotations mean as it is shown."""
     return SpokenOf(kind=kind, of=named.meant, label=named.label, objects=named.objects, times=named.times)
+
+
+def _told_of(enriched: Enriched, kind: About, of: str, most: int) -> tuple[list[Annotation], list[Annotation]]:
+    """Return the annotations that mean something, ``most`` of them, and the opinions in sentences with it.
+
+    A keyword of the definition or of any text is also meant in each sentence with an opinion that has it.
+    """
+    found = enriched.annotations
+    every = [*islice(found.of_meant(kind, of), most)]
+    if kind is not About.KEYWORD:
+        return every, [*_opinions(found, kind, of, every)]
+    if not every and of.casefold() not in map(str.casefold, enriched.words):
+        return [], []
+    judged = [*mentions(of, islice(found.of_kind(About.OPINION), _READ))]
+    places = {(each.object, each.capture, each.start): each for each in (*(said for _, said in judged), *every)}
+    return [*places.values()][:most], [opinion for opinion, _ in judged]
 
 
 def _opinions(found: Annotations, kind: About, of: str, every: Sequence[Annotation]) -> Iterator[Annotation]:
@@ -545,7 +586,8 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
         note = " ".join(filter(None, (read, pages.progress.note, _taken_down_since(crawl))))
         unread = "" if found.progress.complete else read
-        yield Enriched(found.base, Annotations(found.base), pages, note, unread, (*_state(found), *_state(pages)))
+        state = (*_state(found), *_state(pages))
+        yield Enriched(found.base, Annotations(found.base), pages, note, crawl.icd.topic.keywords, unread, state)
 
 
 def _taken_down_since(crawl: Crawl) -> str:
