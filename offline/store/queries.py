@@ -226,7 +226,7 @@ SELECT ?label (COUNT(DISTINCT ?target) AS ?times) WHERE {
 def nothing_found(store: ox.Store, query: ReadyQuery, name: str) -> str:
     """Return what to say where a query about a name found nothing: what it could be asked for."""
     found = ask(store, _MOST_SPOKEN_OF)
-    labels = [str(row[0].value) for row in found.rows if row[0] is not None] if isinstance(found, Table) else []
+    labels = [row[0].value for row in found.rows if isinstance(row[0], ox.Literal)] if isinstance(found, Table) else []
     if not labels:
         return "nothing found: no organisation, place or topic is known; `aah enrich CRAWL` finds them"
     meaning = next(each.meaning for each in query.arguments if each.name == NAME)
