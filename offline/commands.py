@@ -89,7 +89,7 @@ def query(
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
-    from offline.store.queries import QueryError, arguments, ask, ready_query
+    from offline.store.queries import NAME, QueryError, arguments, ask, nothing_found, ready_query
 
     _one_of(sparql, ready, listing=listing)
     if listing:
@@ -105,6 +105,8 @@ def query(
             answer = chosen.answer(local.rdf, given) if chosen else ask(local.rdf, sparql)
             rows = write(answer, output_format, sys.stdout)
             del answer
+            if not rows and chosen is not None and NAME in given:
+                typer.echo(nothing_found(local.rdf, chosen, given[NAME]), err=True)
     if not rows and "GRAPH" not in sparql.upper() and not ready:
         typer.echo("nothing found: each capture is a graph of its own, so write GRAPH ?capture { ... }", err=True)
 

@@ -238,25 +238,28 @@ class _Text:
 
 
 def mark_words(tree: Element, find: Callable[[str], Sequence[Span]]) -> int:
-    """Mark what ``find`` finds in the text of a page; return the number of marks.
+    """Mark what ``find`` finds in the text of a page; return the number of places that are marked.
 
     ``find`` is given the texts that a reader sees, joined by line breaks, so that a word which markup splits is not
-    found.
+    found. A place of several words may lie in several texts: each of them has a mark of its own.
     """
     texts = [*_texts(tree)]
-    spans = iter(sorted(find("\n".join(each.text for each in texts)))[:MAX_WORDS])
-    span, begin, number = next(spans, None), 0, 0
+    spans = iter(sorted(find("\n".join(each.text for each in texts))))
+    span, begin, places, marks = next(spans, None), 0, 0, 0
     for each in texts:
         end, within = begin + len(each.text), list[Span]()
-        while span is not None and span[0] < end:
-            if span[0] >= begin and span[1] <= end:
-                within.append((span[0] - begin, span[1] - begin))
+        while span is not None and span[0] < end and marks + len(within) < MAX_WORDS:
+            if span[1] > begin:
+                within.append((max(span[0], begin) - begin, min(span[1], end) - begin))
+                places += span[0] >= begin
+            if span[1] > end:
+                break
             span = next(spans, None)
         if within:
-            _mark(each, within, is_first=not number)
-            number += len(within)
+            _mark(each, within, is_first=not marks)
+            marks += len(within)
         begin = end + 1
-    return number
+    return places
 
 
 def _texts(tree: Element) -> Iterator[_Text]:

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from aahcrawler.page.generic import language as language_of
-from aahcrawler.search.query_language import Node, QueryError, Words, leaves, parse
+from aahcrawler.search.query_language import MAX_QUERY_LENGTH, Node, QueryError, Words, leaves, parse
 from aahcrawler.search.text_index import stems_of, unspaced, words_of
 
 LENGTH: Final = 240
@@ -37,7 +37,11 @@ class _Place:
 
 
 class Marker:
-    """Finds the words of a query in texts, including misspelt ones as far as the query allows."""
+    """Finds the words of a query in texts, including misspelt ones as far as the query allows.
+
+    A phrase is found where a text has its words in a row. In a text that has them nowhere in a row, each of its words
+    is found by itself.
+    """
 
     def __init__(self, node: Node | None, *, is_lenient: bool) -> None:
         asked = [leaf for leaf in leaves(node) if isinstance(leaf, Words)]
@@ -46,6 +50,9 @@ class Marker:
         self._beginnings: list[tuple[str, int]] = []
         self._near: list[tuple[str, int, int]] = []
         self._texts = [leaf.text for leaf in asked if not leaf.is_prefix]
+        alone = {word for leaf in asked if not _is_row(leaf) for word in words_of(leaf.text)}
+        rows = (tuple(words_of(leaf.text)) for leaf in asked if _is_row(leaf))
+        self._rows = {row: {*row} - alone for row in dict.fromkeys(rows) if len(row) > 1}
         for leaf in asked:
             for word in words_of(leaf.text):
                 number = self._words.setdefault(word, len(self._words))
@@ -60,9 +67,12 @@ class Marker:
         begin, end = _window(text, places)
         pieces, at = list[Piece](), begin
         for place in places:
-            if place.begin >= at and place.end <= end:
-                pieces += [Piece(text[at : place.begin]), Piece(text[place.begin : place.end], is_marked=True)]
-                at = place.end
+            if at <= place.begin < end:
+                pieces += [
+                    Piece(text[at : place.begin]),
+                    Piece(text[place.begin : min(place.end, end)], is_marked=True),
+                ]
+                at = min(place.end, end)
         pieces.append(Piece(text[at:end]))
         shown = [Piece(re.sub(r"\s+", " ", each.text), each.is_marked) for each in pieces if each.text]
         before, after = "… " if begin else "", " …" if end < len(text) else ""
@@ -78,22 +88,40 @@ class Marker:
 
     def _places(self, text: str, language: str, most: int = _MAX_PLACES) -> list[_Place]:
         """Return places of words: in each part at most ``most`` per word, until all words have been found."""
-        stems = {stem: self._words[word] for word, stem in self._stems(language)}
+        rows, in_rows = self._row_places(text, most)
+        wanted = {word: number for word, number in self._words.items() if word not in in_rows}
+        stems = {stem: wanted[word] for word, stem in self._stems(language) if word in wanted}
         seen, numbers = set[str](), dict[str, int]()
-        found = [*self._unspaced_places(text, most)]
-        missing = {*self._words.values()}
-        begin = 0
-        while begin < len(text) and (missing or most > _MAX_PLACES):
-            space = text.find(" ", begin + _PART, begin + _PART + LENGTH)
-            end = space if space >= 0 else begin + _PART
+        found = [*self._unspaced_places(text, most), *rows]
+        missing = {*wanted.values()}
+        for begin, end in _parts(text):
+            if not missing and most <= _MAX_PLACES:
+                break
             words = {*_WORD.findall(text, begin, end)}
-            numbers.update(self._numbered(sorted(words - seen), stems, language, missing))
+            numbers.update(self._numbered(sorted(words - seen), wanted, stems, language, missing))
             if not words.isdisjoint(numbers):
                 found += _first_ones(text, begin, end, numbers, most)
                 missing -= {numbers[word] for word in words & numbers.keys()}
             seen |= words
-            begin = end
         return sorted(found, key=lambda place: place.begin)
+
+    def _row_places(self, text: str, most: int) -> tuple[list[_Place], set[str]]:
+        """Return places of phrases, in each part at most ``most`` of each, and the words to look for nowhere else."""
+        found, missing = list[_Place](), {*self._rows}
+        for begin, end in _parts(text) if missing else ():
+            spans = [match.span() for match in _WORD.finditer(text, begin, end + MAX_QUERY_LENGTH)]
+            words = [text[first:last] for first, last in spans]
+            forms = dict(zip(distinct := sorted({*words}), _each(distinct, words_of), strict=True))
+            joined = f" {' '.join(forms[word] for word in words)} "
+            for number, row in enumerate(self._rows, len(self._words)):
+                for first in islice(_starts(joined, f" {' '.join(row)} "), most):
+                    if spans[first][0] >= end:
+                        break
+                    found.append(_Place(spans[first][0], spans[first + len(row) - 1][1], number))
+                    missing.discard(row)
+            if not missing and most <= _MAX_PLACES:
+                break
+        return found, {word for row, words in self._rows.items() if row not in missing for word in words}
 
     def _stems(self, language: str) -> Iterator[tuple[str, str]]:
         """Yield the words that are searched in all their forms, each with its stem."""
@@ -101,7 +129,12 @@ class Marker:
             yield from zip(words_of(asked), stems_of(asked, language), strict=False)
 
     def _numbered(
-        self, words: Sequence[str], stems: Mapping[str, int], language: str, missing: Container[int]
+        self,
+        words: Sequence[str],
+        wanted: Mapping[str, int],
+        stems: Mapping[str, int],
+        language: str,
+        missing: Container[int],
     ) -> Iterator[tuple[str, int]]:
         """Yield the words of a text that are searched, each with the number of the word of the query that it matches.
 
@@ -118,7 +151,7 @@ class Marker:
         if stems:
             forms = _each(words, partial(stems_of, language=language))
             yield from ((word, stems[form]) for word, form in zip(words, forms, strict=True) if form in stems)
-        yield from ((word, self._words[form]) for word, form in zip(words, folded, strict=True) if form in self._words)
+        yield from ((word, wanted[form]) for word, form in zip(words, folded, strict=True) if form in wanted)
 
     def _unspaced_places(self, text: str, most: int) -> Iterator[_Place]:
         for number, run in enumerate(self._runs):
@@ -139,6 +172,30 @@ def words_in(query: str, text: str) -> list[tuple[int, int]]:
     told = language_of(text[:_PART], "") or ""
     exact = Marker(node, is_lenient=False).spans(text, told)
     return exact or Marker(node, is_lenient=True).spans(text, told)
+
+
+def _is_row(leaf: Words) -> bool:
+    """Return whether the words of a leaf stand in a row wherever it is found, each as it is written."""
+    return leaf.is_phrase and not leaf.is_prefix and not leaf.slop
+
+
+def _parts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that are searched at once, cut at spaces where there are any."""
+    begin = 0
+    while begin < len(text):
+        space = text.find(" ", begin + _PART, begin + _PART + LENGTH)
+        end = space if space >= 0 else begin + _PART
+        yield begin, end
+        begin = end
+
+
+def _starts(joined: str, row: str) -> Iterator[int]:
+    """Yield the numbers of the words, joined by spaces, at which a row of words begins; the rows do not overlap."""
+    at, number = 0, 0
+    while (found := joined.find(row, at)) >= 0:
+        number += joined.count(" ", at, found)
+        yield number
+        at, number = found + len(row) - 1, number + row.count(" ") - 1
 
 
 def _each(words: Sequence[str], terms_of: Callable[[str], list[str]]) -> list[str]:
@@ -164,7 +221,7 @@ def _window(text: str, places: Sequence[_Place]) -> tuple[int, int]:
         within = set[int]()
         for at in range(number, len(places)):
             other = places[at]
-            if other.end > place.begin + LENGTH * 3 // 4:
+            if other.end > place.begin + LENGTH * 3 // 4 and at > number:
                 break
             within.add(other.what)
         if len(within) > best:

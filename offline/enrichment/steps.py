@@ -56,6 +56,10 @@ _EXTRAS: Final = {"related-texts": "vectors"}
 """The extras that steps need, of those that need another one than ``enrich``."""
 
 
+_NAMED: Final = 12
+"""Folders of crawls that are named where the folder with them was given."""
+
+
 class EnrichError(Exception):
     """Raised where a crawl cannot be enriched; the message tells cause and remedy."""
 
@@ -76,7 +80,9 @@ class Setting:
 def setting_of(crawl: Path, lexicons: Path | None = None) -> Setting:
     """Return what annotators of a crawl are made for. Raises ``DefinitionError`` and ``EnrichError``."""
     if not (crawl / DEFINITION).is_file():
-        raise EnrichError(f"{crawl}: holds no crawl and no import; name the folder of one")
+        inner = sorted(each.parent for each in crawl.glob(f"[!.]*/{DEFINITION}"))
+        named = f": {', '.join(map(str, inner[:_NAMED]))}{' ...' if len(inner) > _NAMED else ''}" if inner else ""
+        raise EnrichError(f"{crawl}: holds no crawl and no import itself; name the folder of one{named}")
     return Setting(crawl, read_definition(crawl / DEFINITION), lexicons)
 
 

@@ -235,11 +235,14 @@ def kept_urls(path: Path) -> frozenset[str]:
 def reviewed(criteria: Criteria, path: Path | None) -> Criteria:
     """Return criteria that also require a page to be kept in a review file; without one the same criteria.
 
-    Raises ``CriteriaError``.
+    Raises ``CriteriaError``, also where nobody has kept a page.
     """
     if path is None:
         return criteria
     kept = kept_urls(path)
+    if not kept:
+        way = "keep some in the cockpit, at What to keep" if path.name == DECISIONS else "write `keep: yes` at a group"
+        raise CriteriaError(f"{path}: nobody has kept a page; {way}")
     return replace(criteria, urls=kept if criteria.urls is None else kept & criteria.urls)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import pyoxigraph as ox
 
@@ -207,6 +207,37 @@ def ready_query(name: str) -> ReadyQuery:
     if name not in queries:
         raise QueryError(f"there is no ready-made query {name}; there are {', '.join(queries)}")
     return queries[name]
+
+
+NAME: Final = "name"
+"""The argument of queries about something that an enrichment found."""
+_MAX_NAME: Final = 60
+_MOST_SPOKEN_OF: Final = """
+SELECT ?label (COUNT(DISTINCT ?target) AS ?times) WHERE {
+  GRAPH ?found {
+    ?each aah:kind ?kind ; rdfs:label ?label ; oa:hasTarget ?target .
+    FILTER(?kind IN ("organisation", "place", "topic"))
+  }
+  FILTER NOT EXISTS { GRAPH ?later { ?again prov:wasRevisionOf ?each } }
+} GROUP BY ?label ORDER BY DESC(?times) ?label LIMIT 8
+"""
+
+
+def nothing_found(store: ox.Store, query: ReadyQuery, name: str) -> str:
+    """Return what to say where a query about a name found nothing: what it could be asked for."""
+    found = ask(store, _MOST_SPOKEN_OF)
+    labels = [row[0].value for row in found.rows if isinstance(row[0], ox.Literal)] if isinstance(found, Table) else []
+    if not labels:
+        return "nothing found: no organisation, place or topic is known; `aah enrich CRAWL` finds them"
+    meaning = next(each.meaning for each in query.arguments if each.name == NAME)
+    shown = (f'"{_on_one_line(each)}"' for each in labels)
+    return (
+        f'nothing found for "{_on_one_line(name)}": {NAME} is {meaning.partition(";")[0]}, such as {", ".join(shown)}'
+    )
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(each if each.isprintable() else " " for each in text[:_MAX_NAME])
 
 
 def arguments(given: Sequence[str]) -> dict[str, str]:

@@ -1,10 +1,12 @@
-"""The list of pages with a small picture of each."""
+"""The list of pages with a small picture of each, and pictures that are wider than a screen."""
 
+from importlib import resources
 from pathlib import Path
 
 from playwright.sync_api import Browser
 
 from aahcrawler.layout import INDEXES, PICTURES
+from aahcrawler.overview.spoken_pictures import TopicArea, topic_map
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.views.page_pictures import PagePictures
 from tests.browsing import sandboxed_chromium
@@ -45,3 +47,20 @@ def test_pages_are_listed_with_pictures_which_a_takedown_deletes(chromium: Brows
         assert not kept.exists()
         until(lambda: asked() == 404)
         assert not kept.exists()
+
+
+def test_a_picture_that_is_wider_than_the_screen_says_so(chromium: Browser) -> None:
+    style = resources.files("aahcrawler.service.cockpit").joinpath("static", "cockpit.css").read_text("utf-8")
+    page = chromium.new_page()
+    try:
+        page.set_content(
+            f"<style>{style}</style><main>{topic_map('Topics', [TopicArea('dike', 3, ('dike',), '')])}</main>"
+        )
+        for width in (1280, 390):
+            page.set_viewport_size({"width": width, "height": 800})
+            figure = page.locator("figure.matrix")
+            is_wider = figure.evaluate("each => each.scrollWidth > each.clientWidth")
+            said = figure.evaluate("each => getComputedStyle(each, '::before').content")
+            assert is_wider == ("scroll it sideways" in said) == (width == 390)
+    finally:
+        page.context.close()

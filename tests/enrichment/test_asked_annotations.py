@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from aahcrawler.annotations import Kind, annotations_of
 from aahcrawler.cli import app
 from offline.enrichment.enriching import enrich
 from offline.enrichment.steps import chosen_steps
+from tests.enrichment.annotators import FREQUENT, WORDS
 from tests.enrichment.archives import define
 from tests.offline.crawls import capture, post, writer
 
@@ -52,6 +54,44 @@ def test_what_is_spoken_of_together(crawl: Path) -> None:
 
 def test_praise_and_blame_of_a_name_by_month(crawl: Path) -> None:
     assert answers(crawl, "opinions-by-month", "Harbour Board") == [["2020-05", "1", "1"], ["2020-06", "0", "1"]]
+
+
+def test_praise_and_blame_in_sentences_that_have_a_word_by_month(crawl: Path) -> None:
+    assert answers(crawl, "opinions-by-month", "FERRY") == [["2020-06", "1", "0"]]
+    assert answers(crawl, "opinions-by-month", "i love") == [["2020-05", "1", "0"], ["2020-06", "1", "0"]]
+    assert answers(crawl, "opinions-by-month", "ferr") == []
+    assert answers(crawl, "opinions-by-month", "ferry (") == []
+
+
+def test_praise_and_blame_in_texts_on_a_topic_by_month(tmp_path: Path) -> None:
+    define(tmp_path / "demo")
+    with writer(tmp_path / "demo") as objects:
+        for number, (_, text) in enumerate(POSTS, 1):
+            objects.write(capture(number), [post(number, 1, "ann", text)])
+    list(enrich(tmp_path / "demo", (*chosen_steps(["language", "opinions"]), WORDS, FREQUENT)))
+    with annotations_of(tmp_path / "demo") as found:
+        topic = found.counts(Kind.TOPIC)[0]
+        on_it = len([*found.beside_meant(Kind.OPINION, Kind.TOPIC, topic.meant)])
+    assert on_it
+    told = answers(tmp_path / "demo", "opinions-by-month", topic.label)
+    assert sum(int(praise) + int(blame) for _, praise, blame in told) == on_it
+
+
+def test_what_could_be_asked_for_is_told_where_nothing_is_found(crawl: Path, tmp_path: Path) -> None:
+    def told(folder: Path, name: str) -> str:
+        asked = CliRunner().invoke(app, ["query", str(folder), "--ready", "opinions-by-month", "--arg", f"name={name}"])
+        assert asked.exit_code == 0
+        return asked.stderr
+
+    hint = told(crawl, "a\x1bdike")
+    assert hint.startswith(
+        'nothing found for "a dike": name is a whole name or topic as it is shown, or words, such as "'
+    )
+    assert '"Harbour Board"' in hint
+    assert told(crawl, "Harbour Board") == ""
+    with writer(tmp_path) as objects:
+        objects.write(capture(1), [post(1, 1, "ann", "So it is.")])
+    assert "`aah enrich CRAWL` finds them" in told(tmp_path, "dike")
 
 
 def test_how_close_ties_are_by_month(crawl: Path) -> None:

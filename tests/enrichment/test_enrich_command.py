@@ -153,6 +153,17 @@ def test_a_folder_without_a_crawl_is_told(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_of_a_folder_of_crawls_those_in_it_are_named(tmp_path: Path) -> None:
+    for name in ("one", "two", ".deleted-three"):
+        define(tmp_path / name)
+    ended = run("enrich", tmp_path)
+    assert ended.exit_code == 2
+    assert f"name the folder of one: {tmp_path / 'one'}, {tmp_path / 'two'}\n" in ended.stderr
+    for number in range(20):
+        define(tmp_path / f"x{number}")
+    assert run("enrich", tmp_path).stderr.endswith("x17 ...\n")
+
+
 def test_a_store_has_the_annotations_that_count(crawl: Path) -> None:
     query = "SELECT ?label ?a { GRAPH ?g { ?a aah:kind 'person' ; rdfs:label ?label } } ORDER BY ?label"
     run("enrich", crawl, *NAMES)

@@ -154,6 +154,19 @@ def test_pages_that_people_decided_to_keep_are_written(crawl: Path, tmp_path: Pa
     assert (refused.exit_code, f"{DECISIONS}:1" in refused.stderr) == (2, True)
 
 
+@pytest.mark.parametrize("how", [("--dry-run",), ("--to", "kept.warc.gz")])
+def test_that_nobody_has_kept_a_page_is_told(crawl: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
+    decide(crawl, urls([2]), KeepAnswer.KEEP, "anna")
+    decide(crawl, urls([2]), KeepAnswer.UNDECIDED, "anna")
+    (tmp_path / "keep.yaml").write_text(f"groups:\n  - keep: no\n    pages: [{urls([2])[0]}]\n", "utf-8")
+    for file, way in ((crawl / DECISIONS, "What to keep"), (tmp_path / "keep.yaml", "keep: yes")):
+        refused = run("select", crawl, "--review", file, *how)
+        assert refused.exit_code == 2
+        told = " ".join(refused.stderr.split())
+        assert "nobody has kept a page" in told
+        assert way in told
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

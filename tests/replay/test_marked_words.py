@@ -53,6 +53,14 @@ def test_of_very_many_words_the_first_are_marked() -> None:
     assert marked(f"<html><body>{'dyke <br>' * (MAX_WORDS + 10)}</body></html>")[0] == MAX_WORDS
 
 
+def test_of_a_place_in_very_many_texts_the_first_are_marked() -> None:
+    tree = html.document_fromstring(f"<html><body>dyke <p>{'. <br>' * (MAX_WORDS + 10)}</p> board</body></html>")
+    text = tree.text_content()
+    assert mark_words(tree, lambda text: words_in('"dyke board"', text)) == 1
+    assert len(tree.findall(".//mark")) == MAX_WORDS
+    assert tree.text_content() == text
+
+
 @pytest.mark.parametrize("words", ["dyke", "a/b c?d#e%2F", "東京", '"high water" -dike'])
 def test_words_are_a_part_of_the_address(words: str) -> None:
     address = Address("a/b", MOMENT, Modifier.WORDS, "http://a.test/x?y=1", words)
@@ -78,5 +86,14 @@ def test_a_capture_is_shown_with_its_words_marked(tmp_path: Path) -> None:
     assert "mp_/http" in page
     assert "wo_/http" not in page
     assert re.findall(r"<mark[^>]*>(\w+)</mark>", shown("wardnes")) == ["wardens"]
+    page = shown('"the FLOODED fields"')
+    assert re.findall(r"<mark[^>]*>([^<]+)</mark>", page) == ["the ", "flooded", " fields"]
+    assert "1 place has what was looked for" in page
+    assert re.findall(r"<mark[^>]*>(\w+)</mark>", shown('"the wardens flooded"')) == [
+        "The",
+        "wardens",
+        "the",
+        "flooded",
+    ]
     assert "<mark" not in shown("(unreadable")
     assert shown("warden", Modifier.FILE).encode() == sent

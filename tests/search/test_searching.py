@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,7 @@ from aahcrawler.search import QueryError, Question, SearchedFolder, news, search
 from aahcrawler.search.query_language import parse
 from aahcrawler.search.saved_searches import SavedSearch
 from aahcrawler.search.searching import Span, time_bounds
-from aahcrawler.search.snippets import Marker
+from aahcrawler.search.snippets import Marker, words_in
 from offline.search_output import tell
 from tests.search.archives import caught_up, found, names, post, running
 
@@ -229,6 +230,46 @@ def test_what_is_folded_is_counted_beside_what_is_shown(tmp_path: Path) -> None:
     assert [*tell(result, result.hits, new=None, facets=False)] == ["5 found; 2 shown; 3 near duplicates folded"]
     alone = found(tmp_path, "nobody")
     assert [*tell(alone, alone.hits, new=None, facets=False)] == ["1 found"]
+
+
+PHRASE = '"the ferry is awful"'
+TALK = "The dike is new. The ferry, though: the FERRY is awful!"
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "marked"),
+    [
+        (PHRASE, TALK, ["the FERRY is awful"]),
+        (f"{PHRASE} dike", TALK, ["dike", "the FERRY is awful"]),
+        (f"{PHRASE} the", TALK, ["The", "The", "the FERRY is awful"]),
+        (PHRASE, "The dike is awful.", ["The", "is", "awful"]),
+        (PHRASE, f"{'the ferry is ' * 4_615}the ferry is awful, the end", ["the ferry is awful"]),
+        ('"the the"', "the the the the the", ["the the", "the the"]),
+        ('"ferry"', TALK, ["ferry", "FERRY"]),
+        ('"ferry awful"~2', TALK, ["ferry", "FERRY", "awful"]),
+        ('"zurich lake"', "Zürich, lake. Zürich", ["Zürich, lake"]),
+    ],
+)
+def test_the_words_of_a_phrase_are_marked_in_a_row_where_they_stand_so(
+    query: str, text: str, marked: list[str]
+) -> None:
+    assert [text[begin:end] for begin, end in words_in(query, text)] == marked
+    snippet = Marker(parse(query), is_lenient=False).snippet(text, "en")
+    assert [piece.text for piece in snippet if piece.is_marked] == marked
+
+
+def test_a_snippet_shows_the_beginning_of_a_phrase_that_is_longer() -> None:
+    words = " ".join(f"word{n}" for n in range(60))
+    shown = Marker(parse(f'"{words}"'), is_lenient=False).snippet(f"{'so ' * 400}{words} on", "en")
+    assert words.startswith("".join(piece.text for piece in shown if piece.is_marked) or "nothing")
+
+
+@pytest.mark.parametrize("text", ["a " * 200_000, "a." * 200_000, "a" * 400_000])
+def test_phrases_are_found_in_time_that_grows_with_the_text(text: str) -> None:
+    asked = f'"{"a " * 60}b"'
+    before = process_time()
+    assert words_in(asked, text) is not None
+    assert process_time() - before < 10
 
 
 def test_a_snippet_shows_the_words_wherever_in_a_long_text_they_are() -> None:

@@ -1,7 +1,6 @@
 """Page sections on what crawls speak of: pictures with tables, whose parts link to the texts."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from typing import Final
 
@@ -13,10 +12,10 @@ from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars,
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, TopicArea, balance, shares, topic_map
 from aahcrawler.service.cockpit.site import address, visible
+from aahcrawler.service.views.judged_words import JudgedWord
 from aahcrawler.service.views.spoken_of import (
     ALL_TIMES,
     CrawlSpokenOf,
-    EventTold,
     OpinionTold,
     SpokenOf,
     SpokenOfOne,
@@ -32,11 +31,14 @@ LABELS: Final = {
     Kind.EVENT: "Event",
     Kind.NAME: "Name",
     Kind.PERSON: "Person",
+    Kind.KEYWORD: "Keyword",
 }
 """What is called how on its page."""
 _BARS: Final = 8
 _TOPICS: Final = 12
 _MAPPED: Final = 40
+_MARKED: Final = 60
+"""The most words of a sentence that are marked on its capture."""
 _IN_SEARCH: Final = frozenset({Kind.PERSON, Kind.ORGANISATION, Kind.PLACE, Kind.TOPIC})
 
 
@@ -62,8 +64,15 @@ class Leads:
     def page(self, kind: Kind, of: str, label: str) -> str:
         """Return the address of the page on something, or of a search if it has no page."""
         if self._settings.has_page(kind):
-            return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
+            return self._own(kind, of)
         return self.search(kind, label)
+
+    def keyword(self, word: str, named: Collection[str] = ()) -> str:
+        """Return the address of the page on a keyword, or of a search if it is one of the names of people."""
+        return self.search(Kind.KEYWORD, word) if word in named else self._own(Kind.KEYWORD, word)
+
+    def _own(self, kind: Kind, of: str) -> str:
+        return address("crawls", self._crawl, "archive", "spoken", kind, of=of, **asdict(self._span))
 
     def search(self, kind: Kind, label: str, period: str = "") -> str:
         """Return the address of the search for objects that speak of something."""
@@ -77,8 +86,9 @@ class Leads:
         return address("search", q=query, crawl=self._crawl, **(_dates(period) or asdict(self._span)))
 
     def capture(self, record: str, words: str) -> str:
-        """Return the address of a capture with some words marked."""
-        marked = " ".join(words.replace('"', " ").split()[:12])
+        """Return the address of a capture with some words marked: the longest part of them that stands in a row."""
+        words = max(words.split("[…]"), key=len)
+        marked = " ".join(words.replace('"', " ").split()[:_MARKED])
         asked = f'"{marked}"' if marked else ""
         return address("crawls", self._crawl, "captures", record.removeprefix("urn:uuid:"), words=asked)
 
@@ -119,9 +129,12 @@ def sections_of_all(told: CrawlSpokenOf, leads: Leads, chosen: Chosen) -> list[O
         ("names", "Names of which is not known what bears them", told.names),
     ):
         if every:
-            found.append(_ranked(name, title, every, leads.page))
+            lead = (lambda _, of, __: leads.keyword(of, told.named)) if name == "keywords" else leads.page
+            found.append(_ranked(name, title, every, lead))
+    if told.judged:
+        found.insert(min(2, len(found)), _judged(told.judged, leads))
     if told.events:
-        found.insert(min(4, len(found)), _events(told.events, told.all_events, leads.page))
+        found.insert(min(4, len(found)), _events(told, leads.page))
     return found
 
 
@@ -166,14 +179,23 @@ def _bars(title: str, every: Sequence[SpokenOf], lead: Callable[[Kind, str, str]
     return bars(title, counts, labels, lambda of: lead(named[of].kind, of, labels[of]), "objects")
 
 
-def _events(events: Sequence[EventTold], total: int, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
-    months = Counter(month_of(each.when) for each in events)
-    times = periods({name: n for name, n in months.items() if name})
+def _judged(words: Sequence[JudgedWord], leads: Leads) -> OverviewSection:
+    title = "Opinions with keywords"
+    counts = {each.word: each.praise + each.blame for each in words[:_BARS]}
+    note = "<p>Sentences that praise or blame and have a keyword of the definition. Each leads to them, by month.</p>"
+    rows = [(each.word, leads.keyword(each.word), (each.praise, each.blame)) for each in words]
+    picture = bars(title, counts, {}, leads.keyword, "sentences")
+    return OverviewSection("words", title, picture + note + table(("Keyword", "praise", "blame"), rows))
+
+
+def _events(told: CrawlSpokenOf, lead: Callable[[Kind, str, str], str]) -> OverviewSection:
+    events, total = told.events, told.all_events
+    times = periods(told.happened)
     picture = columns("Events", times.counts, lambda _: "", "events") if times.counts else ""
     rows = [(each.label, lead(Kind.EVENT, each.of, each.label), (each.when, each.objects)) for each in events]
-    more = f"<p>The first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
+    more = f"<p>The table has the first {len(events):,} of {total:,}.</p>" if total > len(events) else ""
     outside = times.earlier + times.later
-    far = f"<p>{outside:,} that lie far from all others are in the table alone.</p>" if outside else ""
+    far = f"<p>{outside:,} that lie far from all others are not in the picture.</p>" if outside else ""
     return OverviewSection("events", "Events", picture + more + far + table(("What happened", "when", "objects"), rows))
 
 
@@ -185,7 +207,9 @@ def sections_of_one(told: SpokenOfOne, leads: Leads, chosen: Chosen) -> list[Ove
         return leads.search(spoken.kind, spoken.label, period)
 
     dated = {month: n for month, n in spoken.months.items() if month}
-    found = [over_time("times", "Over time", dated, of_time, "web objects", spoken.months.get("", 0), chosen)]
+    found = []
+    if spoken.kind is not Kind.KEYWORD:  # Nothing is known of the texts that merely have the word.
+        found.append(over_time("times", "Over time", dated, of_time, "web objects", spoken.months.get("", 0), chosen))
     if told.beside:
         rows = [
             (each.label, leads.page(each.kind, each.of, each.label), (str(each.kind), each.objects))

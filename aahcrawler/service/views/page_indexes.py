@@ -20,7 +20,7 @@ from aahcrawler.service.web.problems import Kind, ProblemError, Shown
 
 NOT_READY: Final = Kind("index-not-ready", HTTPStatus.SERVICE_UNAVAILABLE, "The index of pages is not ready")
 NO_FOLDER: Final = Kind("no-folder", HTTPStatus.CONFLICT, "The crawl's files are elsewhere")
-_AGAIN: Final = {"Retry-After": "2"}
+AGAIN: Final = {"Retry-After": "2"}
 _SHORT: Final = 0.15
 """Seconds that a request waits for the index to catch up: what was added in the last seconds takes less."""
 _LONG: Final = 10.0
@@ -144,7 +144,7 @@ class _Keeper:
             found = self._standing()
             thread.join(_SHORT / 10)
         if found is not Standing.BEHIND and self._standing() is Standing.WRONG:
-            raise ProblemError(NOT_READY, "something was removed from the crawl; ask again in a moment", headers=_AGAIN)
+            raise ProblemError(NOT_READY, "something was removed from the crawl; ask again in a moment", headers=AGAIN)
 
     def progress(self, base: sqlite3.Connection) -> Progress:
         """Return how far the index reaches."""
@@ -170,12 +170,12 @@ class _Keeper:
     def trouble(self, error: sqlite3.DatabaseError) -> ProblemError:
         """Return the problem to raise for an index that cannot be read; if it is damaged, start rebuilding it."""
         if isinstance(error, sqlite3.OperationalError):
-            return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=_AGAIN)
+            return ProblemError(NOT_READY, self._fault or f"{error}; ask again in a moment", headers=AGAIN)
         _logger.warning("%s: is made anew (%s)", self.index.path, error)
         if self.index.path is not None:
             remove_base(self.index.path)  # Whoever builds it notices.
         self._started()
-        return ProblemError(NOT_READY, "it was damaged, and is being made anew; ask again in a moment", headers=_AGAIN)
+        return ProblemError(NOT_READY, "it was damaged, and is being made anew; ask again in a moment", headers=AGAIN)
 
     def close(self) -> None:
         """End the building."""

@@ -1,5 +1,6 @@
 """What the objects of a crawl speak of: topics, organisations, places, events, and details on each."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,17 +18,19 @@ from aahcrawler.annotations import Annotation, AnnotationIndex, Annotations, Nam
 from aahcrawler.annotations import Kind as About
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.layout import ANNOTATIONS, NQUADS
-from aahcrawler.objects.capture_statements import read_statements
+from aahcrawler.objects import vocabulary as v
+from aahcrawler.objects.capture_statements import CaptureStatements, read_statements
 from aahcrawler.page_index import PageIndex
 from aahcrawler.segments import DamageError, segments
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import capture_row, capture_text
-from aahcrawler.service.views.page_indexes import Asked, PageIndexes
+from aahcrawler.service.views.judged_words import JudgedWord, Names, judged_words, mentions
+from aahcrawler.service.views.page_indexes import AGAIN, NOT_READY, Asked, PageIndexes
 from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, ties_over_time
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.tombstones import read_tombstones
 from offline.enrichment.judged_sentences import about, judged_languages
-from offline.enrichment.object_texts import object_texts
+from offline.enrichment.object_texts import MIN_QUOTED, object_texts
 
 NOT_ENRICHED: Final = Kind("not-enriched", HTTPStatus.CONFLICT, "Nothing is known of what the crawl speaks of")
 NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing speaks of it")
@@ -48,6 +51,9 @@ _AROUND: Final = 140
 OPINIONS: Final = "opinions"
 """The annotator of opinions."""
 _UNDATED: Final = ""
+_BLANK: Final = re.compile(rf"\s{{{2 * MIN_QUOTED - 1},}}")
+"""A space in which as many words may have stood as texts quote at least."""
+_DESCRIPTION: Final = v.predicate("description")
 
 
 class SpokenOf(BaseModel):
@@ -80,7 +86,11 @@ class EventTold(BaseModel):
 
 
 class CrawlSpokenOf(BaseModel):
-    """What a crawl speaks of; ``published`` has all objects by month."""
+    """What a crawl speaks of; ``published`` has all objects by month, ``happened`` all events.
+
+    ``events`` are the first ones in the order of time. ``named`` are those of the keywords that are people's names, or
+    may be; ``judged`` are the keywords of the definition that sentences with opinions have.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -90,20 +100,26 @@ class CrawlSpokenOf(BaseModel):
     people: tuple[SpokenOf, ...]
     names: tuple[SpokenOf, ...]
     keywords: tuple[SpokenOf, ...]
+    named: tuple[str, ...]
+    judged: tuple[JudgedWord, ...]
     events: tuple[EventTold, ...]
     all_events: int
+    happened: Mapping[str, int]
     totals: Mapping[About, int]
     published: Mapping[str, int]
     note: str = ""
 
     def shown_by(self, settings: AnnotationSettings) -> "CrawlSpokenOf":
         """Return this without the names of people, which are counted alone, unless the institution shows them."""
-        return self if settings.has_page(About.PERSON) else self.model_copy(update={"people": ()})
+        if settings.has_page(About.PERSON):
+            return self.model_copy(update={"named": ()})
+        return self.model_copy(update={"people": ()})
 
 
 class Quoted(BaseModel):
     """Words in a text, with the text around them; ``marked`` is empty where the object as a whole speaks of something.
 
+    ``[…]`` stands in the place of what the text quotes of others.
     ``terms`` are the words that a topic rests on, which stand apart in the text.
     """
 
@@ -134,6 +150,8 @@ class OpinionTold(BaseModel):
 
 class SpokenOfOne(BaseModel):
     """Where something is spoken of, with what else, and the opinions in sentences that name it.
+
+    Of a keyword it has the texts that are about it, the sentences with opinions that have it, and nothing beside it.
 
     ``judged`` counts its objects by language where sentences in that were judged, and ``not_judged``
     those of other languages. ``months`` counts praise and blame by month of publication. ``ties`` are those with what
@@ -189,6 +207,10 @@ class Enriched:
     annotations: Annotations
     pages: Asked
     note: str
+    words: tuple[str, ...]
+    """The keywords of the crawl's definition."""
+    unread: str
+    """How much of the annotations has been read; empty where all has been."""
     state: tuple[int, ...]
     """How much of which files both indexes hold: as long as it is the same, so is what they are asked."""
 
@@ -238,7 +260,8 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
     def most(kind: About) -> tuple[SpokenOf, ...]:
         return tuple(spoken(kind, each) for each in ranked[kind][0])
 
-    events = events_told(found)
+    events, names = events_told(found), Names(enriched.annotations)
+    opinions, words = [*islice(found.of_kind(About.OPINION), _READ)], enriched.words[:MAX_LISTED]
     published = Counter(map(month_of, dates.values()))
     return CrawlSpokenOf(
         topics=topics_of(enriched.annotations, ranked[About.TOPIC][0], dates),
@@ -247,8 +270,11 @@ def crawl_spoken_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> CrawlSpok
         people=most(About.PERSON),
         names=most(About.NAME),
         keywords=most(About.KEYWORD),
+        named=tuple(each.meant for each in ranked[About.KEYWORD][0] if names.have(each.meant)),
+        judged=tuple(judged_words([each for each in words if not names.are_of(each)], opinions)),
         events=tuple(events[:MAX_LISTED]),
         all_events=len(events),
+        happened={month: n for month, n in sorted(Counter(month_of(each.when) for each in events).items()) if month},
         totals={kind: total for kind, (_, total) in ranked.items()},
         published={month: n for month, n in sorted(published.items()) if month},
         note=enriched.note,
@@ -286,23 +312,29 @@ def spoken_of(
 ) -> SpokenOfOne:
     """Return one thing that objects speak of. Raise ``ProblemError`` where nothing does, or it may have no page.
 
+    Nothing is said to speak of it before all annotations are read: until then the problem is that they are not.
+
     Within a span all but the months is of the objects that were published then.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     found, dates = enriched.annotations, enriched.dates()
-    every = [*islice(found.of_meant(kind, of), _READ + 1)]
+    every, judging = _told_of(enriched, kind, of, _READ + 1)
+    if not every and enriched.unread:
+        raise ProblemError(NOT_READY, f"{enriched.unread} Ask again in a moment.", headers=AGAIN)
     if not every:
         raise ProblemError(NOT_SPOKEN_OF, "no object speaks of it by now; look at what the crawl speaks of")
     is_cut, every = len(every) > _READ, every[:_READ]
     counted = Counter(month_of(dates.get(each, "")) for each in {each.object for each in every})
-    first, all_told = every[0], [_opinion(each, dates) for each in _opinions(found, kind, of, every)]
+    first, all_told = every[0], [(_opinion(each, dates), each) for each in judging]
     label = min(each.label for each in every)
     found = enriched.within(span, dates)
     every = [each for each in every if span.has(dates.get(each.object, ""))]
-    told = [each for each in all_told if span.has(each.published)]
-    judged, not_judged = _judged(found, kind, of)
+    told = [pair for pair in all_told if span.has(pair[0].published)]
+    told.sort(key=lambda pair: (pair[0].published, pair[0].object, pair[0].sentence))
+    opinions = (one.model_copy(update={"sentence": _sentence(enriched.pages, each)}) for one, each in told[:SENTENCES])
+    judged, not_judged = ({}, {}) if kind is About.KEYWORD else _judged(found, kind, of)
     months: dict[str, tuple[int, int]] = {}
-    for each in all_told:
+    for each, _ in all_told:
         praise, blame = months.get(month := month_of(each.published), (0, 0))
         months[month] = (praise + (each.polarity > 0), blame + (each.polarity < 0))
     one = SpokenOf(
@@ -315,15 +347,15 @@ def spoken_of(
         terms=tuple(value_of(first, "terms").split()),
     )
     best = sorted(_one_of_each(every), key=lambda each: (-each.confidence, each.object))
-    kinds = _kinds_beside(settings)
+    kinds = () if kind is About.KEYWORD else _kinds_beside(settings)
     beside = [spoken(each, named) for each in kinds for named in found.meant_beside(each, kind, of, BESIDE)]
     return SpokenOfOne(
         spoken=one,
         when=value_of(first, "when"),
         quotes=tuple(quoted(enriched.pages, each, dates) for each in best[:QUOTED]),
         beside=tuple(beside),
-        ties=most_changed(_ties(enriched, kind, of, settings)),
-        opinions=tuple(sorted(told, key=lambda each: (each.published, each.object, each.sentence))[:SENTENCES]),
+        ties=() if kind is About.KEYWORD else most_changed(_ties(enriched, kind, of, settings)),
+        opinions=tuple(opinions),
         all_opinions=len(told),
         months=dict(sorted(months.items())),
         judged=judged,
@@ -340,10 +372,9 @@ def table_of_one(
 
     Raise ``ProblemError`` as ``spoken_of`` does.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     dates = enriched.dates()
-    every = [*islice(enriched.annotations.of_meant(kind, of), _READ)]
-    opinions = _opinions(enriched.annotations, kind, of, every)
+    every, opinions = _told_of(enriched, kind, of, _READ)
     yield "what", "words", "start", "end", "confidence", "polarity", "published", "object", "record", "annotator"
     for what, each in (*(("mention", each) for each in every), *(("opinion", each) for each in opinions)):
         date = dates.get(each.object, "")
@@ -375,11 +406,24 @@ def table_of_ties(
 
     Raise ``ProblemError`` where it may have no page.
     """
-    check_has_page(kind, settings)
+    _check_is_shown(enriched, kind, of, settings)
     yield "with", "kind", "period", "objects", "earlier share", "later share", "trend", "change"
     for each in _ties(enriched, kind, of, settings):
         for period, objects in each.months.items():
             yield each.label, str(each.kind), period, objects, each.earlier, each.later, str(each.trend), each.change
+
+
+def _check_is_shown(enriched: Enriched, kind: About, of: str, settings: AnnotationSettings) -> None:
+    """Raise ``ProblemError`` unless something may be shown on a page of its own.
+
+    A keyword may, as long as it is nobody's name. One of the definition may be a part of a name, too.
+    """
+    if kind is not About.KEYWORD:
+        check_has_page(kind, settings)
+    elif not settings.has_page(About.PERSON):
+        names, is_wanted = Names(enriched.annotations), of.casefold() in map(str.casefold, enriched.words)
+        if names.are_of(of) or (names.have(of) and not is_wanted):
+            check_has_page(About.PERSON, settings)
 
 
 def check_has_page(kind: About, settings: AnnotationSettings) -> None:
@@ -407,6 +451,22 @@ def topics_of(every: Annotations, ranked: Sequence[Named], dates: Mapping[str, s
 def spoken(kind: About, named: Named) -> SpokenOf:
     """Return what annotations mean as it is shown."""
     return SpokenOf(kind=kind, of=named.meant, label=named.label, objects=named.objects, times=named.times)
+
+
+def _told_of(enriched: Enriched, kind: About, of: str, most: int) -> tuple[list[Annotation], list[Annotation]]:
+    """Return the annotations that mean something, ``most`` of them, and the opinions in sentences with it.
+
+    A keyword of the definition or of any text is also meant in each sentence with an opinion that has it.
+    """
+    found = enriched.annotations
+    every = [*islice(found.of_meant(kind, of), most)]
+    if kind is not About.KEYWORD:
+        return every, [*_opinions(found, kind, of, every)]
+    if not every and of.casefold() not in map(str.casefold, enriched.words):
+        return [], []
+    judged = [*mentions(of, islice(found.of_kind(About.OPINION), _READ))]
+    places = {(each.object, each.capture, each.start): each for each in (*(said for _, said in judged), *every)}
+    return [*places.values()][:most], [opinion for opinion, _ in judged]
 
 
 def _opinions(found: Annotations, kind: About, of: str, every: Sequence[Annotation]) -> Iterator[Annotation]:
@@ -447,15 +507,20 @@ def _opinion(each: Annotation, dates: Mapping[str, str]) -> OpinionTold:
 
 def quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
     """Return the words of an annotation within their text, without it where the capture cannot be read."""
-    text, title = "", ""
+    text, title, written = "", "", ""
     try:
         stated = read_statements(capture_text(pages, capture_row(pages, each.capture)))
         found = next((given for given in object_texts(stated) if given.object == each.object), None)
         text, title = (found.text, found.title) if found is not None else ("", "")
+        written = _written(stated, each.object)
     except (OSError, DamageError, ProblemError):
         pass
     start, marked = _marked(each, text)
-    before, behind = ("", "") if start < 0 and marked else (text[: max(0, start)], text[max(0, start) + len(marked) :])
+    end = max(0, start) + len(marked)
+    if start < 0 and marked:
+        before = behind = ""
+    else:
+        before, behind = _told(text[: max(0, start)], written), _told(text[end:], written[end:])
     head, tail = before[-_AROUND:], behind[: _AROUND if marked else 2 * _AROUND]
     return Quoted(
         object=each.object,
@@ -468,6 +533,32 @@ def quoted(pages: Asked, each: Annotation, dates: Mapping[str, str]) -> Quoted:
         confidence=each.confidence,
         terms=each.quote if each.start < 0 else "",
     )
+
+
+def _told(own: str, written: str) -> str:
+    """Return a text with ``[…]`` in the place of the words that ``written`` has at the same place.
+
+    >>> _told("Ann: > " + " " * 21 + ". Oh!", "Ann: > what the sea does now. Oh!")
+    'Ann: > […] . Oh!'
+    """
+    return _BLANK.sub(lambda blank: " […] " if written[blank.start() : blank.end()].strip() else blank[0], own)
+
+
+def _written(stated: CaptureStatements, iri: str) -> str:
+    """Return the text of an object with what it quotes of others; empty if the capture does not state it."""
+    body = next((each.body for each in stated.objects if each.iri == iri), "")
+    return body or stated.first(iri, _DESCRIPTION) or ""
+
+
+def _sentence(pages: Asked, each: Annotation) -> str:
+    """Return the sentence of an opinion, in which what it quotes of others is ``[…]``."""
+    if not _BLANK.search(each.quote):
+        return each.quote
+    try:
+        stated = read_statements(capture_text(pages, capture_row(pages, each.capture)))
+    except (OSError, DamageError, ProblemError):
+        return each.quote
+    return _told(each.quote, _written(stated, each.object)[each.start : each.end])
 
 
 def _marked(each: Annotation, text: str) -> tuple[int, str]:
@@ -494,7 +585,9 @@ def enriched_of(indexes: PageIndexes, crawl: Crawl) -> Iterator[Enriched]:
     with indexes.asked(crawl, AnnotationIndex) as found, indexes.asked(crawl, PageIndex) as pages:
         read = found.progress.note.replace("pages are indexed", "captures' annotations are read")
         note = " ".join(filter(None, (read, pages.progress.note, _taken_down_since(crawl))))
-        yield Enriched(found.base, Annotations(found.base), pages, note, (*_state(found), *_state(pages)))
+        unread = "" if found.progress.complete else read
+        state = (*_state(found), *_state(pages))
+        yield Enriched(found.base, Annotations(found.base), pages, note, crawl.icd.topic.keywords, unread, state)
 
 
 def _taken_down_since(crawl: Crawl) -> str:

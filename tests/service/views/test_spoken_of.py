@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -12,20 +13,24 @@ from urllib.parse import urlencode
 import pytest
 from lxml import etree
 
-from aahcrawler.annotations import Kind
+from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.annotations.annotation_settings import FILE, AnnotationSettings
 from aahcrawler.layout import ARCHIVE
 from aahcrawler.overview.link_graph import GRAPHML
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
+from aahcrawler.service.cockpit.spoken_sections import Leads, sections_of_all, sections_of_one
 from aahcrawler.service.views.conversation_graph import Talk
-from aahcrawler.service.views.page_indexes import PageIndexes
+from aahcrawler.service.views.judged_words import mentions
+from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
 from aahcrawler.service.views.spoken_of import (
+    MAX_LISTED,
     NO_PAGE,
     NOT_ENRICHED,
     NOT_SPOKEN_OF,
     Enriched,
+    EventTold,
     TimeSpan,
     all_spoken_of,
     crawl_names,
@@ -122,6 +127,110 @@ def test_one_thing_with_its_words_and_the_opinions_about_it(enriched: Enriched) 
     of_topic = spoken_of(enriched, Kind.TOPIC, topic.of, AnnotationSettings())
     assert all(each.marked in each.terms.split(", ") and each.behind for each in of_topic.quotes)
     assert sum(praise + blame for praise, blame in told.months.values()) == told.all_opinions == 2
+
+
+def worded(enriched: Enriched, *words: str) -> Enriched:
+    return replace(enriched, words=words)
+
+
+def test_praise_and_blame_of_a_keyword_of_the_definition(enriched: Enriched) -> None:
+    asked = worded(enriched, "Dike", "horrible mess", "wonderful", "flood", "Ida", "Ida Berg")
+    assert [(each.word, each.praise, each.blame) for each in crawl_spoken_of(asked).judged] == [
+        ("Dike", 0, 1),
+        ("horrible mess", 0, 1),
+        ("wonderful", 1, 0),
+        ("Ida", 1, 0),
+    ]
+    told = spoken_of(asked, Kind.KEYWORD, "dike", AnnotationSettings())
+    assert (told.spoken.label, told.spoken.objects, told.all_opinions) == ("dike", 1, 1)
+    assert [each.sentence.split()[0] for each in told.opinions] == ["Nobody"]
+    assert [(each.before.split()[-1], each.marked) for each in told.quotes] == [("the", "dike")]
+    assert sum(blame for _, blame in told.months.values()) == 1
+    assert {each.name for each in sections_of_one(told, Leads("d", AnnotationSettings()), lambda _: None)} == {
+        "balance"
+    }
+    rows = [row[:2] for row in table_of_one(asked, Kind.KEYWORD, "dike", AnnotationSettings())][1:]
+    assert [(what, str(words).split()[0]) for what, words in map(tuple, rows)] == [
+        ("mention", "dike"),
+        ("opinion", "Nobody"),
+    ]
+    for unknown in ("dik", "is a"):
+        with pytest.raises(ProblemError) as raised:
+            spoken_of(asked, Kind.KEYWORD, unknown, AnnotationSettings())
+        assert raised.value.kind is NOT_SPOKEN_OF
+
+
+@pytest.mark.parametrize("name", ["Ida Berg", "berg", "IDA  BERG"])
+def test_no_page_of_a_keyword_is_about_a_person(enriched: Enriched, name: str) -> None:
+    people = AnnotationSettings(people=True)
+    for ask in (spoken_of, lambda *given: [*table_of_one(*given)]):
+        with pytest.raises(ProblemError) as raised:
+            ask(enriched, Kind.KEYWORD, name, AnnotationSettings())
+        assert raised.value.kind is NO_PAGE
+    with pytest.raises(ProblemError) as raised:
+        spoken_of(worded(enriched, "Ida Berg"), Kind.KEYWORD, "ida berg", AnnotationSettings())
+    assert raised.value.kind is NO_PAGE
+    assert spoken_of(worded(enriched, "Ida Berg"), Kind.KEYWORD, "ida berg", people).all_opinions == 1
+    assert spoken_of(worded(enriched, "Berg"), Kind.KEYWORD, "Berg", AnnotationSettings()).all_opinions == 1
+
+
+def test_a_word_is_a_whole_one_where_its_script_has_spaces() -> None:
+    def having(word: str, *sentences: str) -> list[str]:
+        said = (Annotation("o", "c", Kind.OPINION, "", "a", "1", 1.0, "", 3, 3 + len(each), each) for each in sentences)
+        found = [said for _, said in mentions(word, said)]
+        return [f"{each.start} {each.quote}" for each in found]
+
+    assert having("dike", "The DIKE is bad.", "Dikes are bad.", "A dike.") == ["7 DIKE", "5 dike"]
+    assert having("storm surge", "A storm\n surge!", "A storm, surge", "storm     surge") == ["5 storm\n surge"]
+    assert having("堤防", "この堤防はひどい。") == ["5 堤防"]
+    assert having("C++", "C++ is bad") == ["3 C++"]
+
+
+def test_what_a_text_quotes_of_others_is_shown_to_be_left_out(tmp_path: Path) -> None:
+    define(tmp_path / "demo", ("Baltic Insurance",))
+    said = "my neighbours have waited for their money since the flood"
+    answer = f"I hate how the Baltic Insurance has > {said} and lies, which is horrible. {LONG}"
+    write_posts(tmp_path / "demo", [[("ann", f"Look: {said}!"), ("bob", answer)]])
+    (tmp_path / "demo" / ARCHIVE).mkdir()
+    list(enrich(tmp_path / "demo", chosen_steps(["language", "entities", "consolidation", "opinions"])))
+    found, indexes = Catalog([tmp_path]).crawl("demo"), PageIndexes()
+    assert found is not None
+    with enriched_of(indexes, found) as enriched:
+        (name,) = enriched.annotations.counts(Kind.NAME) or enriched.annotations.counts(Kind.ORGANISATION)
+        kind = Kind.NAME if enriched.annotations.counts(Kind.NAME) else Kind.ORGANISATION
+        told = spoken_of(enriched, kind, name.meant, AnnotationSettings(people=True))
+    indexes.close()
+    assert " ".join(told.quotes[0].behind.split()).startswith("has > […] and lies")
+    (opinion,) = told.opinions
+    assert " ".join(opinion.sentence.split()).startswith("I hate how the Baltic Insurance has > […] and lies")
+    assert "and+lies" in Leads("demo", AnnotationSettings()).capture("r", "so > […] and lies, which")
+
+
+def test_the_picture_of_events_has_those_beyond_the_table(enriched: Enriched, monkeypatch: pytest.MonkeyPatch) -> None:
+    days = [f"2019-{month:02}-{day:02}" for month in range(1, 6) for day in range(1, 18)]
+    every = [EventTold(of=day, label="met", when=day, objects=1) for day in days]
+    monkeypatch.setattr("aahcrawler.service.views.spoken_of.events_told", lambda _: every)
+    told = crawl_spoken_of(enriched)
+    assert (len(told.events), told.all_events) == (MAX_LISTED, len(days))
+    (section,) = (
+        each
+        for each in sections_of_all(told, Leads("demo", AnnotationSettings()), lambda _: None)
+        if each.name == "events"
+    )
+    assert re.findall(r"<title>[^<]*: (\d+) events", section.html) == ["17"] * 5
+    assert "The table has the first 50 of 85." in section.html
+
+
+def test_nothing_is_said_to_speak_of_it_while_annotations_are_unread(enriched: Enriched) -> None:
+    with pytest.raises(ProblemError) as raised:
+        spoken_of(enriched, Kind.PLACE, "urn:aahcrawler:entity:nowhere", AnnotationSettings())
+    assert raised.value.kind is NOT_SPOKEN_OF
+    read = replace(enriched, unread="2 of about 4 captures' annotations are read; the others are being read.")
+    with pytest.raises(ProblemError) as raised:
+        spoken_of(read, Kind.PLACE, "urn:aahcrawler:entity:nowhere", AnnotationSettings())
+    assert raised.value.kind is NOT_READY
+    assert raised.value.detail.startswith("2 of about 4 captures' annotations are read")
+    assert spoken_of(read, Kind.ORGANISATION, LEEDS, AnnotationSettings()).spoken.objects == 4
 
 
 @pytest.fixture
