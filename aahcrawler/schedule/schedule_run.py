@@ -20,8 +20,8 @@ from aahcrawler.schedule.schedule_plan import Beside
 from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
-from aahcrawler.schedule.visit_log import LogError, Noticed, Visit, VisitLog
-from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
+from aahcrawler.schedule.visit_log import LogError, Notice, Visit, VisitLog
+from aahcrawler.schedule.visit_scheduler import Clock, Scheduler
 from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
@@ -147,8 +147,8 @@ class ScheduleRun:
         folders = CrawlFolders(self.place.folder)
         watch = UnitWatch(self.place.heard, folders, self._woken.set)
         watch.follow(self.place.listed_units())
-        teller = Teller(schedule.tell)
-        with self._alone(), VisitLog.opened(self.place.log) as log, teller.working():
+        teller = Teller(schedule.tell, sent=self._woken.set)
+        with self._alone(), VisitLog.opened(self.place.log) as log, _telling(teller, log):
             crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
             watch.ask(self.clock.now())
             watch.wait()
@@ -172,6 +172,7 @@ class ScheduleRun:
                 seen = len(asked)
                 scheduler.end()
             next_at = scheduler.look()
+            teller.note(scheduler.log)
             if not scheduler.running and (asked or (self.is_once and self._is_later(next_at))):
                 return
             wait = self.look_every
@@ -233,11 +234,19 @@ class ScheduleRun:
             ) from None
 
 
+@contextmanager
+def _telling(teller: Teller, log: VisitLog) -> Iterator[None]:
+    """Send notices while the context lasts, at first those that a killed process left; record what was sent."""
+    teller.resume(log)
+    with teller.working():
+        yield
+    teller.note(log)
+
+
 def _told(teller: Teller, log: VisitLog, notice: Notice) -> None:
-    """Notify people; record in the log what they were notified of."""
-    ways = teller(notice)
-    if ways is not None:
-        log.noticed(notice.entry, Noticed(notice.at, notice.occasion, notice.text, tuple(ways)))
+    """Notify people; record in the log what they are notified of."""
+    teller(notice)
+    teller.note(log)
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

@@ -1,20 +1,23 @@
 """The log of a schedule: visits, attempts at them, and people's wishes, in one SQLite file.
 
 Rows are only added, each in a transaction that is on disk on return. A visit without a row in ``ended`` is in progress,
-or was interrupted by a kill of the scheduler.
+or was interrupted by a kill of the scheduler. A notice is in ``delivery`` for each way by which it is to be sent; one
+without a time there has not been sent yet.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from aahcrawler.derived_index import connection, transaction
 from aahcrawler.schedule.rhythms import Due, Past, PastVisit
+from aahcrawler.schedule.schedule_file import Occasion
 
 _TABLES: Final = """
 CREATE TABLE added (entry TEXT PRIMARY KEY, at TEXT NOT NULL);
@@ -36,10 +39,15 @@ CREATE TABLE ended (
 CREATE TABLE wish (number INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, entry TEXT NOT NULL)
 """
 _NOTICES: Final = """
-CREATE TABLE IF NOT EXISTS notice (
+CREATE TABLE IF NOT EXISTS notification (
     number INTEGER PRIMARY KEY, at TEXT NOT NULL, entry TEXT NOT NULL, occasion TEXT NOT NULL, text TEXT NOT NULL,
-    ways TEXT NOT NULL
-)
+    outcome TEXT, found TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS notification_by_entry ON notification (entry, number);
+CREATE TABLE IF NOT EXISTS delivery (
+    notification INTEGER NOT NULL, way TEXT NOT NULL, at TEXT, PRIMARY KEY (notification, way)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS delivery_to_come ON delivery (way, notification) WHERE at IS NULL
 """
 _VERSION: Final = 1
 _VISITS: Final = """
@@ -135,13 +143,27 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Noticed:
-    """What people were told of an entry: the occasion, in words, and by which ways, such as mail."""
+class Notice:
+    """A message to people about an entry, or about the file or unit of this name: the occasion, and a text.
+
+    ``outcome`` and ``found`` are those of a visit that has ended.
+    """
 
     at: datetime
-    occasion: str
+    entry: str
+    occasion: Occasion | Literal["schedule"]
     text: str
-    ways: tuple[str, ...]
+    outcome: Outcome | None = None
+    found: Found = field(default_factory=Found)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A notice, the ways by which it was sent, such as mail, and those by which it has not been sent yet."""
+
+    notice: Notice
+    sent_by: tuple[str, ...] = ()
+    waits_for: tuple[str, ...] = ()
 
 
 class VisitLog:
@@ -165,7 +187,8 @@ class VisitLog:
             if version == 0:
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {_VERSION}"):
                     self._base.execute(statement)
-            self._base.execute(_NOTICES)
+            for statement in _NOTICES.split(";"):
+                self._base.execute(statement)
         if version not in (0, _VERSION):
             raise LogError(f"{self.path}: was written by a later version of this program; use that one")
 
@@ -244,18 +267,50 @@ class VisitLog:
             )
         return self.visit(visit)
 
-    def noticed(self, entry: str, notice: Noticed) -> None:
-        """Record a notice about an entry, or about the file or unit of this name."""
-        row = _text(notice.at), entry, notice.occasion, notice.text, " ".join(notice.ways)
+    def noticed(self, notice: Notice, ways: Iterable[str]) -> None:
+        """Record a notice, and by which ways it is to be sent."""
+        row = _text(notice.at), notice.entry, notice.occasion, notice.text, notice.outcome
         with transaction(self._base):
-            self._base.execute("INSERT INTO notice (at, entry, occasion, text, ways) VALUES (?, ?, ?, ?, ?)", row)
+            added = self._base.execute(
+                "INSERT INTO notification (at, entry, occasion, text, outcome, found) VALUES (?, ?, ?, ?, ?, ?)",
+                (*row, json.dumps(asdict(notice.found))),
+            )
+            self._base.executemany(
+                "INSERT INTO delivery (notification, way) VALUES (?, ?)", [(added.lastrowid, way) for way in ways]
+            )
+
+    def delivered(self, notice: Notice, way: str, now: datetime) -> None:
+        """Record that a notice was sent by one of its ways."""
+        with transaction(self._base):
+            self._base.execute(
+                "UPDATE delivery SET at = ? WHERE way = ? AND at IS NULL AND notification IN "
+                "(SELECT number FROM notification WHERE entry = ? AND at = ? AND text = ?)",
+                (_text(now), way, notice.entry, _text(notice.at), notice.text),
+            )
+
+    def undelivered(self, way: str) -> list[Notice]:
+        """Return the notices that were to be sent by a way and were not, the oldest first."""
+        rows = self._base.execute(
+            "SELECT notification.* FROM notification JOIN delivery ON notification = number "
+            "WHERE way = ? AND delivery.at IS NULL ORDER BY number",
+            (way,),
+        )
+        return [_notice(row) for row in rows]
 
     def notices(self, entry: str, most: int = 50) -> list[Noticed]:
         """Return the notices about an entry, the newest first."""
         rows = self._base.execute(
-            "SELECT at, occasion, text, ways FROM notice WHERE entry = ? ORDER BY number DESC LIMIT ?", (entry, most)
-        )
-        return [Noticed(_moment(at), occasion, text, tuple(ways.split())) for at, occasion, text, ways in rows]
+            "SELECT * FROM notification WHERE entry = ? ORDER BY number DESC LIMIT ?", (entry, most)
+        ).fetchall()
+        found = []
+        for row in rows:
+            ways: dict[bool, list[str]] = {True: [], False: []}
+            for way, at in self._base.execute(
+                "SELECT way, at FROM delivery WHERE notification = ? ORDER BY way", (row["number"],)
+            ):
+                ways[at is not None].append(way)
+            found.append(Noticed(_notice(row), tuple(ways[True]), tuple(ways[False])))
+        return found
 
     def wish(self, kind: Wish, entry: str, now: datetime) -> int:
         """Record a wish; return its number."""
@@ -306,6 +361,11 @@ def _visit(row: sqlite3.Row) -> Visit:
         return visit
     told = (Outcome(outcome), _moment(at), said, Found(*found))
     return Visit(visit.number, entry, visit.due_at, moments, visit.begun_at, visit.folder, was, *told)
+
+
+def _notice(row: sqlite3.Row) -> Notice:
+    _, at, entry, occasion, text, outcome, found = row
+    return Notice(_moment(at), entry, occasion, text, Outcome(outcome) if outcome else None, Found(**json.loads(found)))
 
 
 def _text(moment: datetime) -> str:

@@ -8,10 +8,10 @@ called at any time.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from aahcrawler.exits import MISTAKE
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
@@ -19,7 +19,7 @@ from aahcrawler.schedule.division import turn_of
 from aahcrawler.schedule.rhythms import Due
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm, with_budget
-from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
+from aahcrawler.schedule.visit_log import ALL, Found, Notice, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
@@ -42,21 +42,6 @@ _OCCASIONS: Final[Mapping[Outcome, Occasion]] = {
     Outcome.ATTENTION: "attention",
     Outcome.FAILED: "failed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A message to people about a crawl: the occasion, and a text.
-
-    ``outcome`` and ``found`` are those of a visit that has ended.
-    """
-
-    at: datetime
-    entry: str
-    occasion: Occasion | Literal["schedule"]
-    text: str
-    outcome: Outcome | None = None
-    found: Found = field(default_factory=Found)
 
 
 class Clock(Protocol):

@@ -21,8 +21,8 @@ from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
 from aahcrawler.schedule.page_rhythms import Demand, PageRhythm
 from aahcrawler.schedule.schedule_file import Entry, Schedule
-from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
-from aahcrawler.schedule.visit_scheduler import Notice, Scheduler
+from aahcrawler.schedule.visit_log import ALL, Notice, Outcome, Visit, VisitLog, Wish
+from aahcrawler.schedule.visit_scheduler import Scheduler
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
