@@ -88,7 +88,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import broken, upcoming, whole_rhythm
+    from aahcrawler.schedule.schedule_plan import UNUSABLE, broken, upcoming, whole_rhythm
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
@@ -104,7 +104,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
         except LogError as error:
             with suppress(IcdError):
                 known = Schedule.sound(file)[0].crawls
-            return broken(place.log, str(error), None, known)
+            return broken(place.log, str(error), None, known, UNUSABLE)
         except IcdError as error:
             return broken(file, str(error), log)
         folders = CrawlFolders(place.folder)
@@ -132,8 +132,8 @@ def run(
 ) -> None:
     """Start what is due, see it through, and tell people, until Ctrl-C; then crawls end, and go on next time.
 
-    The file is followed while this runs. A visit that was missed is made up for once. With --once the exit code is 2
-    where definitions have mistakes.
+    The file is followed while this runs. A visit that was missed is made up for once. A full disk is waited for. With
+    --once the exit code is 2 where definitions have mistakes or the disk is full.
     """
     import logging
 

@@ -299,6 +299,8 @@ UNKNOWN: Final = "unknown"
 """The state of a crawl while the schedule's file, or another file that it needs, cannot be used."""
 INTERRUPTED: Final = "interrupted"
 """The state of a crawl whose visit has not ended, and whose process does not run: it was killed, or is tried again."""
+UNUSABLE: Final = "cannot be used"
+"""What is said of the log of a schedule that cannot be read or written: its disk is full, say."""
 FAULTY: Final = "has mistakes"
 """The state of a crawl with mistakes in its entry or definition."""
 
@@ -470,9 +472,11 @@ def visit_row(log: VisitLog, visit: Visit, beside: Beside = _alone) -> VisitRow:
     )  # fmt: skip
 
 
-def broken(file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = ()) -> list[Upcoming]:
+def broken(
+    file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = (), state: str = FAULTY
+) -> list[Upcoming]:
     """Return a row for a file that cannot be used, and rows for the crawls that the log or the schedule knows."""
-    rows = [Upcoming(file.name, "-", FAULTY, None, 0, fault=mistakes)]
+    rows = [Upcoming(file.name, "-", state, None, 0, fault=mistakes)]
     for name in sorted({*crawls, *(log.known_since() if log is not None else ())}):
         visit = next(iter(log.visits(name, 1)), None) if log is not None else None
         row = Upcoming(name, "-", UNKNOWN, None, 0)

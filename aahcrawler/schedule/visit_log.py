@@ -6,6 +6,7 @@ without a time there has not been sent yet.
 """
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -62,8 +63,35 @@ ALL: Final = ""
 """The entry of a wish that is for all of them."""
 
 
+_LITTLE: Final = 1 << 20
+"""Bytes; a disk with less free space counts as full if SQLite reports an error of the disk without saying which."""
+_BEGIN_ANEW: Final = "put back a copy of it, or move it away: all crawls are due at once then, and the log begins anew"
+_PERMIT: Final = "correct its permissions and those of its folder"
+_ADVICE: Final[Mapping[int, str]] = {
+    sqlite3.SQLITE_IOERR: "check its disk",
+    sqlite3.SQLITE_READONLY: _PERMIT,
+    sqlite3.SQLITE_PERM: _PERMIT,
+    sqlite3.SQLITE_CANTOPEN: _PERMIT,
+    sqlite3.SQLITE_BUSY: "another program holds it; try again when it has ended",
+}
+"""What to do about the errors of SQLite that show no damage."""
+
+
 class LogError(Exception):
     """The log cannot be used; the message says why and what to do."""
+
+
+class NoRoomError(LogError):
+    """The disk of the log is full. The log is as it was before, and can be used again once there is room."""
+
+
+def _log_error(path: Path, error: sqlite3.Error) -> LogError:
+    # The higher bits say more exactly what it is; errors that are not SQLite's own have no code at all.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    is_unclear = code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+    if code == sqlite3.SQLITE_FULL or (is_unclear and shutil.disk_usage(path.absolute().parent).free < _LITTLE):
+        return NoRoomError(f"{path}: there is no room on its disk ({error}); make room, nothing of it is lost")
+    return LogError(f"{path}: cannot be used ({error}); {_ADVICE.get(code, _BEGIN_ANEW)}")
 
 
 class Outcome(StrEnum):
@@ -167,21 +195,24 @@ class Noticed:
 
 
 class VisitLog:
-    """The log in a file, which is created if needed. Only one thread may use it at a time."""
+    """The log in a file, which is created if needed. Only one thread may use it at a time.
+
+    Its methods raise ``sqlite3.Error``; nothing has changed then.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._base = connection(path)
+        self._base.row_factory = sqlite3.Row
         try:
-            self._base = connection(path)
-            self._base.row_factory = sqlite3.Row
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
-            self._made()
-        except sqlite3.Error as error:
-            advice = "put back a copy of it, or move it away: all crawls are due at once then, and the log begins anew"
-            raise LogError(f"{path}: cannot be used ({error}); {advice}") from error
+            self._make()
+        except sqlite3.Error:
+            self.close()
+            raise
 
-    def _made(self) -> None:
+    def _make(self) -> None:
         with transaction(self._base):
             version = self._base.execute("PRAGMA user_version").fetchone()[0]
             if version == 0:
@@ -195,14 +226,21 @@ class VisitLog:
     @classmethod
     @contextmanager
     def opened(cls, path: Path) -> Iterator[Self]:
-        """Open the log for the duration of the context. Raise ``LogError``."""
-        log = cls(path)
-        with closing(log):
-            yield log
+        """Open the log for the duration of the context. Raise ``LogError``, also for errors of SQLite within."""
+        try:
+            with closing(cls(path)) as log:
+                yield log
+        except sqlite3.Error as error:
+            raise _log_error(path, error) from error
 
     def close(self) -> None:
         """Close the file."""
         self._base.close()
+
+    def try_to_write(self) -> None:
+        """Write to the file without changing what it says, to find out whether there is room."""
+        with transaction(self._base):
+            self._base.execute(f"PRAGMA user_version = {_VERSION}")
 
     def added_at(self, entries: Mapping[str, object], now: datetime) -> Mapping[str, datetime]:
         """Return when each entry came into the schedule; new entries are recorded with ``now``."""

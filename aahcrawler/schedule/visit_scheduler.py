@@ -141,6 +141,11 @@ class Scheduler:
         """The paused entries; ``ALL`` is among them if the whole schedule is paused."""
         return self.log.paused()
 
+    @property
+    def is_ending(self) -> bool:
+        """Whether it was asked to ``end``."""
+        return self._ending
+
     def end(self) -> None:
         """Begin no more visits, and ask all crawls to end in good order; if called again, at once."""
         self._ending = True
