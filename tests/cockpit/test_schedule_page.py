@@ -1,6 +1,7 @@
 """The page of the schedule: what is next and why then, what ran, and acts that are noted and asked of the log."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
         assert log.wanted() == {CRAWL}
         assert log.paused() == {""}
     assert "Go on with all" in page(cockpit, OPERATOR)
+    assert set(re.findall(r'data-label="To come">(.*?)<', page(cockpit, READER))) == {"–"}
     assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
     sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
     assert cockpit.post("/schedule/acts/now", sent, reader).status == 403

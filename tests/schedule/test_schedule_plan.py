@@ -31,7 +31,7 @@ from aahcrawler.schedule.schedule_plan import (
     write_upcoming,
     write_visits,
 )
-from aahcrawler.schedule.visit_log import Found, LogError, NoRoomError, Outcome, VisitLog, Wish
+from aahcrawler.schedule.visit_log import ALL, Found, LogError, NoRoomError, Outcome, VisitLog, Wish
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -97,6 +97,24 @@ def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
     assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes\tevery 2 min" in printed(
         a=30.0, b=None
     )
+
+
+def test_paused_crawls_have_no_visits_to_come_and_are_named(log: VisitLog) -> None:
+    schedule = Schedule.parse(TEXT)
+    log.added_at(schedule.crawls, START)
+
+    def named() -> tuple[set[str], list[str]]:
+        plan, out = planned(schedule, log, {"a": 60.0, "b": 60.0}, START, START + 4 * HOUR), StringIO()
+        write_plan(plan, {}, out)
+        return {each.name for each in plan.visits}, [line for line in out.getvalue().splitlines() if "paused" in line]
+
+    log.wish(Wish.PAUSE, "b", START)
+    assert named() == ({"a"}, ["b: is paused, no visit begins"])
+    log.wish(Wish.PAUSE, ALL, START)
+    assert named() == (set(), ["a: is paused, no visit begins", "b: is paused, no visit begins"])
+    log.wish(Wish.RESUME, "b", START)
+    log.wish(Wish.RESUME, ALL, START)
+    assert named() == ({"a", "b"}, [])
 
 
 def test_of_a_dense_rhythm_a_day_is_listed_and_the_others_are_counted(log: VisitLog) -> None:
