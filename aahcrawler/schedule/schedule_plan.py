@@ -280,7 +280,7 @@ def planned(
         rhythm = rhythms[name]
         passed = rhythm.due(pasts[name], begins_at) if begins_at > at else Due(at)
         newest = max(at, passed.at)
-        pasts[name] = Past(pasts[name].added_at, newest, [PastVisit(begins_at, None)])
+        pasts[name] = replace(pasts[name], last=newest, visits=[PastVisit(begins_at, None)])
         takes = seconds.get(name)
         own_next = rhythm.due(pasts[name], begins_at).at
         next_at = begins_at + (own_next - begins_at) / turn_of(rhythm).of

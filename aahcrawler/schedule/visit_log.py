@@ -50,6 +50,12 @@ CREATE TABLE IF NOT EXISTS delivery (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS delivery_to_come ON delivery (way, notification) WHERE at IS NULL
 """
+_RHYTHMS: Final = """
+CREATE TABLE IF NOT EXISTS rhythm (
+    number INTEGER PRIMARY KEY, entry TEXT NOT NULL, words TEXT NOT NULL, known_at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS rhythm_by_entry ON rhythm (entry, number)
+"""
 _VERSION: Final = 1
 _VISITS: Final = """
 SELECT visit.number, entry, due_at, moments, begun_at, folder, was, ended.* FROM visit LEFT JOIN ended
@@ -218,7 +224,7 @@ class VisitLog:
             if version == 0:
                 for statement in (*_TABLES.split(";"), f"PRAGMA user_version = {_VERSION}"):
                     self._base.execute(statement)
-            for statement in _NOTICES.split(";"):
+            for statement in f"{_NOTICES};{_RHYTHMS}".split(";"):
                 self._base.execute(statement)
         if version not in (0, _VERSION):
             raise LogError(f"{self.path}: was written by a later version of this program; use that one")
@@ -250,6 +256,22 @@ class VisitLog:
             )
         return self.known_since()
 
+    def has_rhythms(self, rhythms: Mapping[str, str], now: datetime) -> None:
+        """Record the present rhythm of each entry, in words, where it is another than before."""
+        with transaction(self._base):
+            for entry, words in rhythms.items():
+                if (known := self._rhythm(entry)) is None or known[0] != words:
+                    self._base.execute(
+                        "INSERT INTO rhythm (entry, words, known_at) VALUES (?, ?, ?)", (entry, words, _text(now))
+                    )
+
+    def _rhythm(self, entry: str) -> tuple[str, datetime | None] | None:
+        """Return an entry's newest rhythm, and since when it is known, None for the first one."""
+        rows = self._base.execute(
+            "SELECT words, known_at FROM rhythm WHERE entry = ? ORDER BY number DESC LIMIT 2", (entry,)
+        ).fetchall()
+        return (rows[0]["words"], _moment(rows[0]["known_at"]) if len(rows) > 1 else None) if rows else None
+
     def known_since(self) -> Mapping[str, datetime]:
         """Return when each entry came into the schedule."""
         return {entry: _moment(at) for entry, at in self._base.execute("SELECT entry, at FROM added")}
@@ -266,6 +288,7 @@ class VisitLog:
             added_at,
             _moment(last) if last else None,
             [PastVisit(each.begun_at, _change(each)) for each in told],
+            rhythm[1] if (rhythm := self._rhythm(entry)) is not None else None,
         )
 
     def begin(self, entry: str, due: Due | None, now: datetime, folder: Path, was: str) -> Visit:

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from aahcrawler.exits import MISTAKE
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.division import turn_of
-from aahcrawler.schedule.rhythms import Due
+from aahcrawler.schedule.rhythms import Due, in_words
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm, with_budget
 from aahcrawler.schedule.visit_log import ALL, Found, Notice, Outcome, Visit, VisitLog
@@ -112,6 +112,7 @@ class Scheduler:
         now = self._clock.now()
         self.schedule = schedule
         self._added = self.log.added_at(schedule.crawls, now)
+        self.log.has_rhythms({name: in_words(entry) for name, entry in schedule.crawls.items()}, now)
         self._due = {name: self._next(name, now) for name in schedule.crawls}
 
     def _next(self, name: str, now: datetime) -> Due:
