@@ -38,21 +38,18 @@ _DEFAULT = Path("schedule.yaml")
 @schedule_app.command()
 def check(file: ScheduleFile = _DEFAULT) -> None:
     """Check a schedule, its list of units and the definitions it names: a line for each mistake, and what to write."""
-    from aahcrawler.schedule.schedule_check import check_schedule, check_units
+    from aahcrawler.schedule.schedule_check import check_schedule
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError):
-        schedule, listed = Schedule.load(file), Place(file).listed_units()
-    mistakes = [str(each) for each in check_schedule(schedule, file.absolute().parent)]
-    if listed is not None:
-        mistakes += [str(each) for each in check_units(listed, schedule)]
-    for mistake in mistakes:
-        typer.echo(mistake, err=True)
-    if mistakes:
-        raise typer.Exit(MISTAKE)
-    typer.echo(f"{file}: no mistakes; crawls: {len(schedule.crawls):,}")
+        mistakes = check_schedule(file, Place(file).units)
+        for mistake in mistakes:
+            typer.echo(mistake, err=True)
+        if mistakes:
+            raise typer.Exit(MISTAKE)
+        typer.echo(f"{file}: no mistakes; crawls: {len(Schedule.load(file).crawls):,}")
 
 
 @schedule_app.command("list")
