@@ -26,10 +26,12 @@ MAX_BYTES = 5_000_000
 MAX_SUMMARY = 1_000
 """The length of a title and of a summary, in characters."""
 
+FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
+"""The media types of feeds; a feed that is sent as another type of XML is read as one of them."""
+
 MAX_ANNOUNCED = 3
 """The most announced feeds of a page that are returned."""
 
-_FEED_TYPES = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 _COMMENTS = re.compile(r"/comments?(?:[/.]|$)|[?&](?:feed|type|mode)=\w*comments", re.IGNORECASE)
 _OF_COMMENT = re.compile(r"#[\w.:-]*comment|#c\d+$", re.IGNORECASE)
 _DATES = ("pubdate", "published", "date", "issued", "updated", "modified")
@@ -73,9 +75,17 @@ def announced(page: Page) -> tuple[str, ...]:
     https://html.spec.whatwg.org/multipage/links.html#rel-alternate
     """
     links = (link for link in page.tree.iter("link") if "alternate" in (link.get("rel") or "").lower().split())
-    feeds = (link for link in links if (link.get("type") or "").partition(";")[0].strip().lower() in _FEED_TYPES)
+    feeds = (link for link in links if (link.get("type") or "").partition(";")[0].strip().lower() in FEED_TYPES)
     urls = (resolve(page.base_url, link.get("href") or "") for link in feeds)
     return tuple(islice(dict.fromkeys(url for url in urls if url and not _COMMENTS.search(url)), MAX_ANNOUNCED))
+
+
+def is_list(page: Page) -> bool:
+    """Return whether a page is a list of pages, made for programs: a feed or a sitemap."""
+    if page.media_type in FEED_TYPES:
+        return True
+    root = _FIRST_ELEMENT.search(page.body, 0, _PROLOGUE) if is_xml(page.media_type) else None
+    return root is not None and root[1] in _LIST_ROOTS
 
 
 def read_feed(page: Page) -> Feed | None:
@@ -214,6 +224,11 @@ _MAX_LINE_LENGTH = 16_384
 _GZIP_MAGIC = b"\x1f\x8b"
 _ROOT = re.compile(r"<(?:[\w.-]+:)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.IGNORECASE)
 _HTML = re.compile(r"<(?:html|head|body)[\s>]", re.IGNORECASE)
+_SITEMAPS = frozenset({"urlset", "sitemapindex"})
+_LIST_ROOTS = frozenset({b"urlset", b"sitemapindex", b"rss", b"feed"})
+_FIRST_ELEMENT = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)(?=[\s/>])")
+_PROLOGUE = 4096
+"""The most bytes before the root of a list."""
 _LISTED_LINE = re.compile(r"https?://", re.IGNORECASE)
 _RESOLVED = re.compile(r"[a-z][a-z0-9+.-]*:|/", re.IGNORECASE)
 _LINE_END = re.compile(r"[\r\n]+")
@@ -221,7 +236,7 @@ _MAX_OTHER_LINES = 1_000
 """The most lines of a text that are looked at before the first one that is a URL."""
 _TITLES = ("title", "caption")
 _SITEMAP_VOCABULARY = Vocabulary(
-    containers=frozenset({"urlset", "sitemapindex"}),
+    containers=_SITEMAPS,
     entries=frozenset({"url", "sitemap"}),
     texts=frozenset({"loc", "lastmod", "changefreq", "priority"}),
     fields=frozenset({"loc", "lastmod", "changefreq", "priority", "news", "image", "video", "link", "mobile"}),
@@ -275,7 +290,7 @@ class Sitemap:
             if not first.lstrip().startswith("<"):
                 yield from self._lines(chain((first,), texts))
         elif _HTML.search(first, 0, root.start()) is None:
-            if root[1].lower() in ("urlset", "sitemapindex"):
+            if root[1].lower() in _SITEMAPS:
                 yield from self._of_xml(LooseXml(chain((first,), texts), _SITEMAP_VOCABULARY))
             else:
                 yield from self._of_feed()

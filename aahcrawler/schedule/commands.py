@@ -38,21 +38,18 @@ _DEFAULT = Path("schedule.yaml")
 @schedule_app.command()
 def check(file: ScheduleFile = _DEFAULT) -> None:
     """Check a schedule, its list of units and the definitions it names: a line for each mistake, and what to write."""
-    from aahcrawler.schedule.schedule_check import check_schedule, check_units
+    from aahcrawler.schedule.schedule_check import check_schedule
     from aahcrawler.schedule.schedule_file import Schedule
     from aahcrawler.schedule.schedule_run import Place
     from online_analysis.icd import IcdError
 
     with exit_on_error(IcdError):
-        schedule, listed = Schedule.load(file), Place(file).listed_units()
-    mistakes = [str(each) for each in check_schedule(schedule, file.absolute().parent)]
-    if listed is not None:
-        mistakes += [str(each) for each in check_units(listed, schedule)]
-    for mistake in mistakes:
-        typer.echo(mistake, err=True)
-    if mistakes:
-        raise typer.Exit(MISTAKE)
-    typer.echo(f"{file}: no mistakes; crawls: {len(schedule.crawls):,}")
+        mistakes = check_schedule(file, Place(file).units)
+        for mistake in mistakes:
+            typer.echo(mistake, err=True)
+        if mistakes:
+            raise typer.Exit(MISTAKE)
+        typer.echo(f"{file}: no mistakes; crawls: {len(Schedule.load(file).crawls):,}")
 
 
 @schedule_app.command("list")
@@ -88,7 +85,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
 
     from aahcrawler.schedule.child_crawls import CrawlFolders
     from aahcrawler.schedule.schedule_file import Schedule
-    from aahcrawler.schedule.schedule_plan import broken, upcoming, whole_rhythm
+    from aahcrawler.schedule.schedule_plan import UNUSABLE, broken, upcoming, whole_rhythm
     from aahcrawler.schedule.schedule_run import Place
     from aahcrawler.schedule.visit_log import LogError, VisitLog
     from online_analysis.icd import IcdError
@@ -104,7 +101,7 @@ def _upcoming(file: Path) -> "list[Upcoming]":
         except LogError as error:
             with suppress(IcdError):
                 known = Schedule.sound(file)[0].crawls
-            return broken(place.log, str(error), None, known)
+            return broken(place.log, str(error), None, known, UNUSABLE)
         except IcdError as error:
             return broken(file, str(error), log)
         folders = CrawlFolders(place.folder)
@@ -132,8 +129,8 @@ def run(
 ) -> None:
     """Start what is due, see it through, and tell people, until Ctrl-C; then crawls end, and go on next time.
 
-    The file is followed while this runs. A visit that was missed is made up for once. With --once the exit code is 2
-    where definitions have mistakes.
+    The file is followed while this runs. A visit that was missed is made up for once. A full disk is waited for. With
+    --once the exit code is 2 where definitions have mistakes or the disk is full.
     """
     import logging
 

@@ -52,7 +52,7 @@ class AnchoredInterval:
         """See ``Rhythm``."""
         if past.last is None and self.turn.number == 0:
             return Due(past.added_at)
-        step, after = self.every * self.turn.of, past.last or past.added_at
+        step, after = self.every * self.turn.of, past.after
         origin = _EPOCH + self.phase + self.every * self.turn.number
         first = origin + ((after - origin) // step + 1) * step
         passed = max(0, (now - first) // step)

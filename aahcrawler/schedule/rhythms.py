@@ -81,12 +81,19 @@ class PastVisit:
 class Past:
     """What the next due moment depends on: when the crawl came into the schedule, and its visits, the oldest first.
 
-    ``last`` is the due moment of the newest visit, None before the first one.
+    ``last`` is the due moment of the newest visit, None before the first one. The crawl has its present rhythm since
+    ``changed_at``, None if it never had another.
     """
 
     added_at: datetime
     last: datetime | None = None
     visits: Sequence[PastVisit] = ()
+    changed_at: datetime | None = None
+
+    @property
+    def after(self) -> datetime:
+        """The time after which due moments were not visited; those before the rhythm was known were none."""
+        return max(self.last or self.added_at, self.changed_at or self.added_at)
 
 
 class Rhythm(Protocol):
@@ -153,13 +160,16 @@ Zone = Annotated[ZoneInfo, BeforeValidator(_zone), PlainSerializer(str, when_use
 
 @dataclass(frozen=True, slots=True)
 class FixedInterval:
-    """Due when the crawl comes into the schedule, then at fixed intervals, however long visits take."""
+    """Due when the crawl comes into the schedule, then at fixed intervals, however long visits take.
+
+    A crawl whose last visit is longer ago than an interval that it is given later is due at that time.
+    """
 
     every: timedelta
 
     def due(self, past: Past, now: datetime) -> Due:
         """See ``Rhythm``."""
-        first = past.added_at if past.last is None else past.last + self.every
+        first = max(past.added_at if past.last is None else past.last + self.every, past.changed_at or past.added_at)
         passed = max(0, (now - first) // self.every)
         return Due(first + passed * self.every, passed + 1)
 
@@ -184,9 +194,8 @@ class TimesOfDay:
 
     def due(self, past: Past, now: datetime) -> Due:
         """See ``Rhythm``."""
-        after = past.added_at if past.last is None else past.last
         newest, moments = None, 0
-        for moment in self._after(after):
+        for moment in self._after(past.after):
             if moment > now:
                 return Due(moment) if newest is None else Due(newest, moments)
             newest, moments = moment, moments + 1

@@ -1,26 +1,49 @@
-"""Checks of a schedule that need other files: its definitions, folders, secrets, commands."""
+"""Checks of a schedule: its file, and what needs others: its definitions, folders, list of units, secrets, commands."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from aahcrawler.schedule.schedule_file import Schedule
 from aahcrawler.schedule.units_file import Units
 from online_analysis.icd import Icd, IcdError, Mistake
 from online_analysis.icd.secrets import Secret, SecretError
+from online_analysis.icd.yaml_source import Source
 
 
-def check_schedule(schedule: Schedule, folder: Path) -> tuple[Mistake, ...]:
-    """Return mistakes in the definitions, crawls that share a folder, and anything missing on this machine."""
-    return (*_of_definitions(schedule, folder), *_of_telling(schedule))
+def check_schedule(path: Path, units: Path) -> list[Mistake]:
+    """Return all mistakes that can be found at once in a schedule and in its list of ``units``, if there is one.
+
+    Beside those of the files themselves: mistakes in the definitions, crawls that share a folder, and anything missing
+    on this machine. Raise ``IcdError`` if the schedule's file cannot be read as YAML.
+    """
+    source = Schedule.source_of(Schedule.content(path), str(path))
+    found: list[Mistake] = []
+    schedule: Schedule | None = None
+    try:
+        schedule = Schedule.load(path)
+    except IcdError as error:
+        found += error.mistakes
+        with suppress(IcdError):  # What of it is sound is checked all the same.
+            schedule = Schedule.sound(path)[0]
+    found += _of_definitions(source, path.absolute().parent)
+    if schedule is not None:
+        found += _of_telling(schedule)
+    if units.exists():
+        crawls = source.data.get("crawls")
+        try:
+            found += _of_units(Units.load(units), crawls if isinstance(crawls, dict) else {})
+        except IcdError as error:
+            found += error.mistakes
+    return found
 
 
-def check_units(units: Units, schedule: Schedule) -> tuple[Mistake, ...]:
-    """Return what is wrong with a list of units on this machine."""
+def _of_units(units: Units, crawls: Collection[str]) -> tuple[Mistake, ...]:
     found = [
         units.mistake(("stand_by", place), f"names {name}, which is no crawl of the schedule", "take it out")
         for place, name in enumerate(units.stand_by)
-        if name not in schedule.crawls
+        if name not in crawls
     ]
     for name, unit in units.others.items():
         try:
@@ -32,23 +55,31 @@ def check_units(units: Units, schedule: Schedule) -> tuple[Mistake, ...]:
     return tuple(found)
 
 
-def _of_definitions(schedule: Schedule, folder: Path) -> Iterator[Mistake]:
-    outputs: dict[Path, str] = {}
-    for name, entry in schedule.crawls.items():
-        if not (folder / entry.definition).is_file():
-            problem = f"names no file: {folder / entry.definition}"
-            advice = "write the name of a definition's file, relative to the folder of the schedule"
-            yield schedule.mistake(("crawls", name, "definition"), problem, advice)
+def _of_definitions(source: Source, folder: Path) -> Iterator[Mistake]:
+    """Check the definitions that the crawls name, whatever else is wrong with the schedule."""
+    crawls, outputs = source.data.get("crawls"), dict[Path, str]()
+    for name, entry in crawls.items() if isinstance(crawls, dict) else ():
+        definition = entry.get("definition") if isinstance(entry, dict) else None
+        if not isinstance(definition, str) or "\0" in definition:
             continue
         try:
-            output = (folder / Icd.load(folder / entry.definition).output).resolve()
+            is_file = (folder / definition).is_file()
+        except OSError:
+            is_file = False
+        if not is_file:
+            problem = f"names no file: {folder / definition}"
+            advice = "write the name of a definition's file, relative to the folder of the schedule"
+            yield source.mistake(("crawls", name, "definition"), problem, advice)
+            continue
+        try:
+            output = (folder / Icd.load(folder / definition).output).resolve()
         except IcdError as error:
             yield from error.mistakes
             continue
         other = outputs.setdefault(output, name)
         if other != name:
             problem = f"has the same output as crawls.{other}, and two crawls never run in one folder"
-            yield schedule.mistake(("crawls", name, "definition"), problem, "write another id or output in one of them")
+            yield source.mistake(("crawls", name, "definition"), problem, "write another id or output in one of them")
 
 
 def _of_telling(schedule: Schedule) -> Iterator[Mistake]:

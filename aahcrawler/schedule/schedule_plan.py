@@ -79,12 +79,16 @@ class PlannedVisit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The visits until a moment, in the order in which they begin, with ``parallel`` crawls at once."""
+    """The visits until a moment, in the order in which they begin, with ``parallel`` crawls at once.
+
+    ``paused`` are the crawls that have none because they are paused.
+    """
 
     visits: Sequence[PlannedVisit]
     parallel: int
     now: datetime
     until: datetime
+    paused: Sequence[str] = ()
 
     @property
     def load(self) -> float:
@@ -238,17 +242,20 @@ def planned(
     parallel: int | None = None,
     most: int = 100_000,
     rhythm_of: RhythmOf = whole_rhythm,
+    resting: frozenset[str] | None = None,
 ) -> Plan:
-    """Plan the visits that begin before ``until`` as the scheduler would make them; pauses are ignored.
+    """Plan the visits that begin before ``until`` as the scheduler would make them.
 
-    A crawl of unknown duration is taken to last as long as the average. The plan ends after ``most`` visits, at the
-    moment when the next would begin.
+    Crawls that are paused (by the log, or ``resting``) have none. A crawl of unknown duration is taken to last as long
+    as the average. The plan ends after ``most`` visits, at the moment when the next would begin.
     """
     parallel = parallel or schedule.parallel
     known = [each for each in seconds.values() if each is not None]
     usual = fmean(known) if known else 0.0
     added = log.known_since()
-    pasts = {name: log.past(name, added.get(name, now)) for name in schedule.crawls}
+    resting = log.paused() if resting is None else resting
+    paused = [name for name in schedule.crawls if name in resting or ALL in resting]
+    pasts = {name: log.past(name, added.get(name, now)) for name in schedule.crawls if name not in paused}
     rhythms = {name: _as_it_stays(rhythm_of(name, schedule.crawls[name]), past) for name, past in pasts.items()}
     free = [now] * parallel
     heapq.heapify(free)
@@ -269,11 +276,11 @@ def planned(
         if begins_at > until:
             break
         if len(found) >= most:
-            return Plan(found, parallel, now, begins_at)
+            return Plan(found, parallel, now, begins_at, paused)
         rhythm = rhythms[name]
         passed = rhythm.due(pasts[name], begins_at) if begins_at > at else Due(at)
         newest = max(at, passed.at)
-        pasts[name] = Past(pasts[name].added_at, newest, [PastVisit(begins_at, None)])
+        pasts[name] = replace(pasts[name], last=newest, visits=[PastVisit(begins_at, None)])
         takes = seconds.get(name)
         own_next = rhythm.due(pasts[name], begins_at).at
         next_at = begins_at + (own_next - begins_at) / turn_of(rhythm).of
@@ -284,7 +291,7 @@ def planned(
         ends_at = begins_at + timedelta(seconds=usual if takes is None else takes)
         heapq.heappush(free, ends_at)
         heapq.heappush(due, (max(own_next, ends_at), name))
-    return Plan(found, parallel, now, until)
+    return Plan(found, parallel, now, until, paused)
 
 
 def _as_it_stays(rhythm: Rhythm, past: Past) -> Rhythm:
@@ -299,6 +306,8 @@ UNKNOWN: Final = "unknown"
 """The state of a crawl while the schedule's file, or another file that it needs, cannot be used."""
 INTERRUPTED: Final = "interrupted"
 """The state of a crawl whose visit has not ended, and whose process does not run: it was killed, or is tried again."""
+UNUSABLE: Final = "cannot be used"
+"""What is said of the log of a schedule that cannot be read or written: its disk is full, say."""
 FAULTY: Final = "has mistakes"
 """The state of a crawl with mistakes in its entry or definition."""
 
@@ -470,9 +479,11 @@ def visit_row(log: VisitLog, visit: Visit, beside: Beside = _alone) -> VisitRow:
     )  # fmt: skip
 
 
-def broken(file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = ()) -> list[Upcoming]:
+def broken(
+    file: Path, mistakes: str, log: VisitLog | None, crawls: Iterable[str] = (), state: str = FAULTY
+) -> list[Upcoming]:
     """Return a row for a file that cannot be used, and rows for the crawls that the log or the schedule knows."""
-    rows = [Upcoming(file.name, "-", FAULTY, None, 0, fault=mistakes)]
+    rows = [Upcoming(file.name, "-", state, None, 0, fault=mistakes)]
     for name in sorted({*crawls, *(log.known_since() if log is not None else ())}):
         visit = next(iter(log.visits(name, 1)), None) if log is not None else None
         row = Upcoming(name, "-", UNKNOWN, None, 0)
@@ -543,7 +554,7 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
 
     ``fitting`` says how many pages fit, for crawls that do not fit completely. Times include seconds if a crawl is due
     more often than hourly. Of each crawl a day's visits of an hourly rhythm are listed; below the table, a line counts
-    the others, and one names each crawl of unknown duration.
+    the others, and one names each crawl that is paused or of unknown duration.
     """
     is_dense = any(each.next_at - each.due_at < timedelta(hours=1) for each in plan.visits)
     moment = _moment_by(is_dense)
@@ -563,12 +574,14 @@ def write_plan(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) -> None
         times = "\t".join(map(moment, (each.due_at, each.begins_at, each.ends_at)))
         out.write(f"{each.name}\t{times}\t{each.seconds / 60:.1f}\t{fits}\t{each.why}\n")
     for name, more in others.items():
-        unfit = f"too long for their rhythm: {sum(not each.fits for each in more):,}"
+        too_long = f"too long for their rhythm: {sum(not each.fits for each in more):,}"
         last = f"the last begins at {moment(more[-1].begins_at)}"
-        out.write(f"{name}: {plural(len(more), 'more visit')}, which --json lists; {last}; {unfit}\n")
+        out.write(f"{name}: {plural(len(more), 'more visit')}, which --json lists; {last}; {too_long}\n")
     for name, coming in unknown.items():
         first = f"the first is due at {moment(coming[0].due_at)} ({coming[0].why})"
         out.write(f"{name}: {plural(len(coming), 'visit')}; {first}; nobody knows how long they take\n")
+    for name in plan.paused:
+        out.write(f"{name}: is paused, no visit begins\n")
     for name, pages in fitting.items():
         all_of_them = pages.due + pages.left_over
         out.write(f"{name}: {pages.due:,} of {all_of_them:,} known pages fit, those that waited longest first\n")
@@ -586,6 +599,13 @@ def write_plan_json(plan: Plan, fitting: Mapping[str, DuePages], out: TextIO) ->
     rows = [{**asdict(each), "ends_at": each.ends_at, "fits": each.fits} for each in plan.visits]
     fit = {name: {"fit": pages.due, "known": pages.due + pages.left_over} for name, pages in fitting.items()}
     load = round(plan.load, 4)
-    content = {"parallel": plan.parallel, "load": load, "until": plan.until, "visits": rows, "fitting": fit}
+    content = {
+        "parallel": plan.parallel,
+        "load": load,
+        "until": plan.until,
+        "visits": rows,
+        "fitting": fit,
+        "paused": list(plan.paused),
+    }
     json.dump(content, out, indent=1, default=datetime.isoformat, ensure_ascii=False)
     out.write("\n")

@@ -1,8 +1,8 @@
 """``aah schedule run``: the process that runs a schedule until it is told to end."""
 
+import errno
 import logging
 import signal
-import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,12 +20,13 @@ from aahcrawler.schedule.schedule_plan import Beside
 from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.unit_sharing import Heard, Sharing, UnitWatch
 from aahcrawler.schedule.units_file import Units
-from aahcrawler.schedule.visit_log import LogError, Noticed, Visit, VisitLog
-from aahcrawler.schedule.visit_scheduler import Clock, Notice, Scheduler
+from aahcrawler.schedule.visit_log import NoRoomError, Notice, Visit, VisitLog
+from aahcrawler.schedule.visit_scheduler import Clock, Scheduler
 from aahcrawler.tallies import plural
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 LOOK_EVERY: Final = 5.0
 """Seconds between two looks at the file, at wishes, and at crawls that others started."""
 
@@ -128,36 +129,70 @@ class ScheduleRun:
     parallel: int | None = None
     _woken: threading.Event = field(default_factory=threading.Event)
     _stamps: Sequence[tuple[int, int] | None] = ()
+    _waits_for_room: bool = False
 
     def run(self) -> Sequence[str]:
         """Run the schedule until SIGINT or SIGTERM; crawls then end in good order and are continued by the next run.
 
-        Return the crawls that could not be visited because of mistakes in their definitions. Raise
-        ``ScheduleBusyError``, ``IcdError`` for mistakes in the schedule's file, ``LogError`` and ``OSError``.
+        While the disk is full, the run waits for room; with ``is_once`` it ends. Return the crawls that could not be
+        visited because of mistakes in their definitions. Raise ``ScheduleBusyError``, ``IcdError`` for mistakes in the
+        schedule's file, ``LogError`` and ``OSError``.
         """
-        try:
-            return self._run()
-        except sqlite3.Error as error:
-            advice = "make room, or correct its permissions; crawls that run go on, and the next run takes them up"
-            raise LogError(f"{self.place.log}: cannot be written ({error}); {advice}") from error
-
-    def _run(self) -> Sequence[str]:
         self._stamps = self._stamped()
         schedule = self._schedule()
         folders = CrawlFolders(self.place.folder)
         watch = UnitWatch(self.place.heard, folders, self._woken.set)
         watch.follow(self.place.listed_units())
-        teller = Teller(schedule.tell)
-        with self._alone(), VisitLog.opened(self.place.log) as log, teller.working():
-            crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
+        teller = Teller(schedule.tell, sent=self._woken.set)
+        with self._alone(), _asked_by_signals(self._woken) as asked:
             watch.ask(self.clock.now())
             watch.wait()
-            tell = partial(_told, teller, log)
-            scheduler = Scheduler(schedule, folders, log, crawls, self.clock, tell, self._woken.set, watch.rhythm)
-            with _asked_by_signals(self._woken) as asked:
-                logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
-                self._look_on(scheduler, teller, watch, asked)
-            return scheduler.mistaken
+            with teller.working():
+                mistaken = self._look_on_with_room(schedule, folders, teller, watch, asked)
+            with VisitLog.opened(self.place.log) as log:
+                teller.note(log)
+        return mistaken
+
+    def _look_on_with_room(
+        self, schedule: Schedule, folders: CrawlFolders, teller: Teller, watch: UnitWatch, asked: Sequence[int]
+    ) -> Sequence[str]:
+        """Run the schedule; once the disk is full, wait for room, and go on by the log as after a kill."""
+        crawls = CrawlProcesses(self.place.folder, self.place.said.absolute(), self.program)
+        is_resumed = False
+        while True:
+            scheduler: Scheduler | None = None
+            try:
+                with VisitLog.opened(self.place.log) as log:
+                    if not is_resumed:
+                        teller.resume(log)
+                        is_resumed = True
+                    if self._waits_for_room:
+                        log.try_to_write()
+                    tell = partial(_told, teller, log)
+                    scheduler = Scheduler(
+                        schedule, folders, log, crawls, self.clock, tell, self._woken.set, watch.rhythm
+                    )
+                    self._waits_for_room = False
+                    logger.info("%s: %s", self.place.file, plural(len(schedule.crawls), "crawl"))
+                    self._look_on(scheduler, teller, watch, asked)
+                    return scheduler.mistaken
+            except (NoRoomError, OSError) as error:
+                if isinstance(error, OSError) and error.errno not in _NO_ROOM:
+                    raise
+                if self.is_once or (asked and (scheduler is None or scheduler.is_ending)):
+                    raise NoRoomError(f"{error}; crawls that run go on, and the next run takes them up") from error
+                schedule = schedule if scheduler is None else scheduler.schedule
+                self._wait_for_room(error, teller)
+
+    def _wait_for_room(self, error: Exception, teller: Teller) -> None:
+        """Wait until the next try; notify people once as long as there is no room."""
+        if not self._waits_for_room:
+            self._waits_for_room = True
+            text = f"the schedule waits until there is room: {error}"
+            logger.warning("%s", text)
+            teller(Notice(self.clock.now(), self.place.log.name, "attention", text))
+        self._woken.clear()
+        self._woken.wait(self.look_every)
 
     def _schedule(self) -> Schedule:
         schedule = Schedule.load(self.place.file)
@@ -172,6 +207,7 @@ class ScheduleRun:
                 seen = len(asked)
                 scheduler.end()
             next_at = scheduler.look()
+            teller.note(scheduler.log)
             if not scheduler.running and (asked or (self.is_once and self._is_later(next_at))):
                 return
             wait = self.look_every
@@ -234,10 +270,9 @@ class ScheduleRun:
 
 
 def _told(teller: Teller, log: VisitLog, notice: Notice) -> None:
-    """Notify people; record in the log what they were notified of."""
-    ways = teller(notice)
-    if ways is not None:
-        log.noticed(notice.entry, Noticed(notice.at, notice.occasion, notice.text, tuple(ways)))
+    """Notify people; record in the log what they are notified of."""
+    teller(notice)
+    teller.note(log)
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

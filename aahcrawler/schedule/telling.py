@@ -1,7 +1,8 @@
 """Notify people of crawls by mail, webhook or command, never more often than they want.
 
 Notices wait while the last message is too recent or a channel fails, and are then sent together. A thread of its own
-sends them, so that no crawl waits for a mail server.
+sends them, so that no crawl waits for a mail server. The log says by which ways each was sent, so that the others are
+resumed after a kill: a notice may be sent twice, and is not lost.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from functools import partial
 from typing import Final, Protocol
@@ -24,7 +26,7 @@ from urllib.error import HTTPError
 
 from aahcrawler import __version__
 from aahcrawler.schedule.schedule_file import Mail, Tell, Webhook
-from aahcrawler.schedule.visit_scheduler import Notice
+from aahcrawler.schedule.visit_log import Notice, VisitLog
 from online_analysis.icd.secrets import SecretError
 
 logger = logging.getLogger(__name__)
@@ -111,10 +113,18 @@ def ways_of(tell: Tell) -> Mapping[str, Way]:
 
 
 class Teller:
-    """Sends notices by all configured ways, each independent of the others. Any thread may call it; it never blocks."""
+    """Sends notices by all configured ways, each independent of the others. Any thread may call it; it never blocks.
 
-    def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
+    ``sent`` is called by another thread when there is something to ``note``.
+    """
+
+    def __init__(
+        self, tell: Tell, clock: Callable[[], float] = time.monotonic, sent: Callable[[], None] = lambda: None
+    ) -> None:
         self._clock = clock
+        self._sent = sent
+        self._unnoted: list[tuple[Notice, Sequence[str]]] = []
+        self._delivered: list[tuple[Notice, str]] = []
         self._changed = threading.Condition()
         self._channels: dict[str, _Channel] = {}
         self._ends_at: float | None = None
@@ -129,15 +139,37 @@ class Teller:
             self._channels = {name: _Channel(name, way, every, known.get(name)) for name, way in ways_of(tell).items()}
             self._changed.notify()
 
-    def __call__(self, notice: Notice) -> Sequence[str] | None:
-        """Queue a notice, and return by which ways it is sent; None if nobody wants to be told of its occasion."""
+    def __call__(self, notice: Notice) -> None:
+        """Queue a notice, if somebody wants to be told of its occasion."""
         if notice.occasion not in self._of:
-            return None
+            return
         with self._changed:
             for channel in self._channels.values():
                 channel.add(notice)
+            self._unnoted.append((notice, list(self._channels)))
             self._changed.notify()
-            return list(self._channels)
+
+    def resume(self, log: VisitLog) -> None:
+        """Queue the notices that the log has as not sent yet. Call it before any other notice is queued."""
+        with self._changed:
+            for name, channel in self._channels.items():
+                for notice in log.undelivered(name):
+                    channel.add(notice)
+            self._changed.notify()
+
+    def note(self, log: VisitLog) -> None:
+        """Record new notices in the log, and by which ways notices were sent; what fails to be is recorded next time.
+
+        Raise ``sqlite3.Error``.
+        """
+        with self._changed:
+            delivered = len(self._delivered)
+        while self._unnoted:
+            log.noticed(*self._unnoted[0])
+            del self._unnoted[0]
+        for _ in range(delivered):
+            log.delivered(*self._delivered[0], datetime.now(UTC))
+            del self._delivered[0]
 
     @contextmanager
     def working(self, last_seconds: float = 2 * _TIMEOUT) -> Iterator[None]:
@@ -161,7 +193,10 @@ class Teller:
                     self._changed.wait(wait)
                     continue
                 notices, others = channel.take()
-            channel.tell(notices, others, self._clock)
+            if channel.tell(notices, others, self._clock):
+                with self._changed:
+                    self._delivered += [(each, channel.name) for each in notices]
+                self._sent()
 
     def _next(self) -> tuple["_Channel | None", float | None]:
         """Return the channel that is to send now, or the seconds until one is; when stopping, no channel waits."""
@@ -193,15 +228,15 @@ class _Channel:
             self.others += 1
 
     def take(self) -> tuple[list[Notice], int]:
-        """Remove the notices for one message from the queue; return them, and the number of those only counted."""
-        told, others = self.waiting[:MAX_NOTICES], len(self.waiting[MAX_NOTICES:]) + self.others
+        """Empty the queue; return its notices, and the number of those only counted."""
+        told, others = self.waiting, self.others
         self.waiting, self.others = [], 0
         return told, others
 
-    def tell(self, notices: Sequence[Notice], others: int, clock: Callable[[], float]) -> None:
-        """Send notices; if that fails, queue them again."""
+    def tell(self, notices: Sequence[Notice], others: int, clock: Callable[[], float]) -> bool:
+        """Send notices in one message, and return whether that succeeded; if not, queue them again."""
         try:
-            self._way(notices, others)
+            self._way(notices[:MAX_NOTICES], len(notices[MAX_NOTICES:]) + others)
         except _FAILURES as error:
             self.waiting, self.others = [*notices, *self.waiting][:_MAX_WAITING], self.others + others
             self.has_failed = True
@@ -210,3 +245,4 @@ class _Channel:
         else:
             self.has_failed = False
             self.not_before = clock() + self._every
+        return not self.has_failed

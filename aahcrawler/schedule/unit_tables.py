@@ -180,7 +180,8 @@ def proposed(
         others = (each.crawls[name].seconds for each in told if name in each.crawls)
         known = expected_seconds(log, name)
         seconds[name] = known if known is not None else next((each for each in others if each is not None), None)
-    week = planned(schedule, log, seconds, now, now + _WEEK, parallel=_ALL_AT_ONCE)
+    # A pause will end, and a division is to last.
+    week = planned(schedule, log, seconds, now, now + _WEEK, parallel=_ALL_AT_ONCE, resting=frozenset())
     counts = Counter(each.name for each in week.visits)
     days = (week.until - now) / timedelta(days=1)
     added = log.known_since()

@@ -8,18 +8,18 @@ called at any time.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from aahcrawler.exits import MISTAKE
 from aahcrawler.schedule.child_crawls import Child, ChildCrawls, CrawlFolders, CrawlTold, found_in
 from aahcrawler.schedule.division import turn_of
-from aahcrawler.schedule.rhythms import Due
+from aahcrawler.schedule.rhythms import Due, in_words
 from aahcrawler.schedule.schedule_file import Occasion, Schedule
 from aahcrawler.schedule.schedule_plan import RhythmOf, expected_seconds, fitting_rhythm, whole_rhythm, with_budget
-from aahcrawler.schedule.visit_log import ALL, Found, Outcome, Visit, VisitLog
+from aahcrawler.schedule.visit_log import ALL, Found, Notice, Outcome, Visit, VisitLog
 from online_analysis.icd import IcdError
 
 logger = logging.getLogger(__name__)
@@ -42,21 +42,6 @@ _OCCASIONS: Final[Mapping[Outcome, Occasion]] = {
     Outcome.ATTENTION: "attention",
     Outcome.FAILED: "failed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A message to people about a crawl: the occasion, and a text.
-
-    ``outcome`` and ``found`` are those of a visit that has ended.
-    """
-
-    at: datetime
-    entry: str
-    occasion: Occasion | Literal["schedule"]
-    text: str
-    outcome: Outcome | None = None
-    found: Found = field(default_factory=Found)
 
 
 class Clock(Protocol):
@@ -127,6 +112,7 @@ class Scheduler:
         now = self._clock.now()
         self.schedule = schedule
         self._added = self.log.added_at(schedule.crawls, now)
+        self.log.has_rhythms({name: in_words(entry) for name, entry in schedule.crawls.items()}, now)
         self._due = {name: self._next(name, now) for name in schedule.crawls}
 
     def _next(self, name: str, now: datetime) -> Due:
@@ -155,6 +141,11 @@ class Scheduler:
     def paused(self) -> frozenset[str]:
         """The paused entries; ``ALL`` is among them if the whole schedule is paused."""
         return self.log.paused()
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether it was asked to ``end``."""
+        return self._ending
 
     def end(self) -> None:
         """Begin no more visits, and ask all crawls to end in good order; if called again, at once."""

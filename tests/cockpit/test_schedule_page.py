@@ -1,6 +1,7 @@
 """The page of the schedule: what is next and why then, what ran, and acts that are noted and asked of the log."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from aahcrawler.schedule.visit_log import Noticed, VisitLog
+from aahcrawler.schedule.visit_log import Notice, VisitLog
 from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.service.web.noted_acts import Damage, read_entries
 from tests.cockpit.cockpit_browser import OPERATOR, READER, Cockpit, dumped, serving, visiting
@@ -57,13 +58,14 @@ def test_the_calendar_tells_new_changed_and_gone_pages_apart(cockpit: Cockpit) -
 
 def test_a_crawl_has_a_page_with_its_visits_and_what_was_told(cockpit: Cockpit) -> None:
     with VisitLog.opened(cockpit.place.parent / "schedule.sqlite") as log:
-        log.noticed(
-            CRAWL, Noticed(datetime(2026, 3, 2, 12, tzinfo=UTC), "attention", "a <seed> gave nothing", ("mail",))
-        )
+        notice = Notice(datetime(2026, 3, 2, 12, tzinfo=UTC), CRAWL, "attention", "a <seed> gave nothing")
+        log.noticed(notice, ["mail", "webhook"])
+        log.delivered(notice, "mail", notice.at)
     assert f'href="/schedule/crawls/{CRAWL}"' in page(cockpit, READER)
     shown = page(cockpit, READER, f"/crawls/{CRAWL}")
     assert "every 6 h" in shown
     assert "a &lt;seed&gt; gave nothing" in shown
+    assert 'data-label="By">mail<span class="why">not sent yet by webhook</span>' in shown
     assert "A visit takes" in shown
     assert "Visit now" not in shown
     assert "Visit now" in page(cockpit, OPERATOR, f"/crawls/{CRAWL}")
@@ -88,6 +90,7 @@ def test_operators_have_crawls_visited_and_paused_and_that_is_noted(cockpit: Coc
         assert log.wanted() == {CRAWL}
         assert log.paused() == {""}
     assert "Go on with all" in page(cockpit, OPERATOR)
+    assert set(re.findall(r'data-label="To come">(.*?)<', page(cockpit, READER))) == {"–"}
     assert cockpit.post("/schedule/acts/resume", {**own, "name": ""}, cookie).status == 303
     sent = {"secret": cockpit.form_secret(reader), "name": CRAWL}
     assert cockpit.post("/schedule/acts/now", sent, reader).status == 403

@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from aahcrawler.crawl.capture.archiver import count
-from aahcrawler.crawl.capture.recrawl import RecrawlComparison
+from aahcrawler.crawl.capture.recrawl import Change, RecrawlComparison
 from aahcrawler.crawl.stats.collector import GROUPS, SINGLE, Stats
 from aahcrawler.helper.assistance import FailedAction, Failure
 from aahcrawler.metadata import Metadata
@@ -31,6 +31,13 @@ def test_the_harvest_ratio_is_relevant_pages_over_pages() -> None:
 
 def test_words_with_colons_stay_whole() -> None:
     assert Stats({"error:http: bad": 1}).group("error") == {"http: bad": 1}
+
+
+def test_a_feed_that_a_page_links_to_is_no_new_page() -> None:
+    stats, headers = Stats(), Headers((("Content-Type", "application/rss+xml"),))
+    page = Page("http://a.test/feed.xml", 200, headers, b"<rss><channel/></rss>", datetime(2026, 1, 1, tzinfo=UTC))
+    count(RecrawlComparison(page, change=Change.NEW), PageAnalysis(Metadata()), stats)
+    assert (stats["new"], stats["pages"]) == (0, 1)
 
 
 def test_failed_actions_are_counted_by_reason_and_place_and_whether_they_were_mended() -> None:

@@ -210,3 +210,17 @@ def test_lists_tell_when_pages_changed_and_never_of_the_future() -> None:
     asyncio.run(cast("Any", bench.noting.listed(LEASE, visit_of().response, CAPTURE, told)))
     assert bench.log.dates == {"http://a.test/1": AT - timedelta(days=1)}
     assert bench.log.seen[0].url == URL
+
+
+RSS = b"<rss version='2.0'><channel><title>News</title><item><link>http://a.test/%d</link></item></channel></rss>"
+URLSET = b"<?xml version='1.0'?><urlset><url><loc>http://a.test/%d</loc></url></urlset>"
+
+
+@pytest.mark.parametrize("body", [RSS, URLSET])
+def test_a_list_that_a_page_links_to_is_noted_as_other_lists_are(body: bytes) -> None:
+    bench = Bench(former=body % 1)
+    seen = bench.noted(visit_of(body % 2, Content_Type="application/xml"))
+    assert (seen.said, seen.kind, seen.places, seen.template) == (ChangeState.CHANGED, None, None, "")
+    gone = visit_of(b"", 304, Change.UNCHANGED)
+    before = Metadata(media_type="application/rss+xml")
+    assert not bench.noted(replace(gone, comparison=replace(gone.comparison, before=before))).template

@@ -98,3 +98,9 @@ def test_an_adaptive_rhythm_keeps_its_bounds() -> None:
     always = [PastVisit(START + days * DAY / 2, changed=True) for days in range(20)]
     assert rhythm.interval(Past(START, None, never)) == 2 * DAY
     assert rhythm.interval(Past(START, None, always)) == DAY / 2
+
+
+def test_times_of_day_that_are_given_later_were_not_due_before() -> None:
+    rhythm, changed_at = times("06:00", "09:00", "12:00").rhythm, START + timedelta(hours=1)
+    past = Past(START - DAY, START - timedelta(hours=6), (), changed_at)
+    assert rhythm.due(past, changed_at) == Due(START + timedelta(hours=18))

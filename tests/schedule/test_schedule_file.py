@@ -63,7 +63,8 @@ def test_what_a_schedule_names_is_checked(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a.yaml").write_text(ICD.format(id="a"), "utf-8")
     (tmp_path / "b.yaml").write_text(ICD.format(id="a"), "utf-8")
     (tmp_path / "c.yaml").write_text(ICD.format(id="c") + "scope: {dney: [x]}\n", "utf-8")
-    schedule = Schedule.parse(
+    file, text = (
+        tmp_path / "schedule.yaml",
         b"""
 crawls:
   a: {definition: a.yaml, every: day}
@@ -73,14 +74,44 @@ crawls:
 tell:
   webhook: {url: 'http://127.0.0.1/', secret: {env: HOOK_SECRET}}
   command: [no-such-program-anywhere]
-"""
+""",
     )
-    said = "\n".join(map(str, check_schedule(schedule, tmp_path)))
+    file.write_bytes(text)
+    said = "\n".join(map(str, check_schedule(file, tmp_path / "schedule-units.yaml")))
     assert "schedule.yaml:4: crawls.b.definition: has the same output as crawls.a" in said
     assert "c.yaml:5: scope.dney: is no field of an ICD; write `deny`" in said
     assert "d.yaml" in said
     assert "tell.webhook.secret: is in the variable HOOK_SECRET, which is not set here" in said
     assert "tell.command[0]: is no program of this machine" in said
+
+
+def test_mistakes_of_a_file_hide_none_of_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(ICD.format(id="a"), "utf-8")
+    file, units = tmp_path / "schedule.yaml", tmp_path / "schedule-units.yaml"
+    units.write_text("name: x\nunits: {x: {url: 'https://x.test'}}\nstand_by: [one, none]\n", "utf-8")
+    file.write_bytes(
+        b"""
+crawls:
+  one: {definition: a.yaml, every: day}
+  one: {definition: a.yaml, every: week}
+  two: {definition: a.yaml, evry: day}
+  three: {definition: none.yaml, at: ["25:00"]}
+  four: {definition: none.yaml, every: day}
+tell: {command: [no-such-program-anywhere]}
+"""
+    )
+    said = "\n".join(map(str, check_schedule(file, units)))
+    for each in (
+        "schedule.yaml:4: crawls.one: is given twice",
+        "schedule.yaml:5: crawls.two.evry: is no field of a schedule; write `every`",
+        "schedule.yaml:5: crawls.two.definition: has the same output as crawls.one",
+        "schedule.yaml:6: crawls.three.at[0]: is no time of day",
+        "schedule.yaml:6: crawls.three.definition: names no file",
+    ):
+        assert each in said
+    assert "tell.command[0]: is no program of this machine" in said
+    assert "names none, which is no crawl" in said
+    assert "names one" not in said
 
 
 @pytest.mark.parametrize(("kind", "asked"), [(Schedule, "a schedule"), (Units, "a list of units")])

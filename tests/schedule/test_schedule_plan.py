@@ -31,7 +31,7 @@ from aahcrawler.schedule.schedule_plan import (
     write_upcoming,
     write_visits,
 )
-from aahcrawler.schedule.visit_log import Found, LogError, Outcome, VisitLog, Wish
+from aahcrawler.schedule.visit_log import ALL, Found, LogError, NoRoomError, Outcome, VisitLog, Wish
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -97,6 +97,24 @@ def test_visits_of_unknown_length_are_summed_up_by_crawl(log: VisitLog) -> None:
     assert "a\t2026-03-02 12:02:00\t2026-03-02 12:02:00\t2026-03-02 12:02:30\t0.5\tyes\tevery 2 min" in printed(
         a=30.0, b=None
     )
+
+
+def test_paused_crawls_have_no_visits_to_come_and_are_named(log: VisitLog) -> None:
+    schedule = Schedule.parse(TEXT)
+    log.added_at(schedule.crawls, START)
+
+    def named() -> tuple[set[str], list[str]]:
+        plan, out = planned(schedule, log, {"a": 60.0, "b": 60.0}, START, START + 4 * HOUR), StringIO()
+        write_plan(plan, {}, out)
+        return {each.name for each in plan.visits}, [line for line in out.getvalue().splitlines() if "paused" in line]
+
+    log.wish(Wish.PAUSE, "b", START)
+    assert named() == ({"a"}, ["b: is paused, no visit begins"])
+    log.wish(Wish.PAUSE, ALL, START)
+    assert named() == (set(), ["a: is paused, no visit begins", "b: is paused, no visit begins"])
+    log.wish(Wish.RESUME, "b", START)
+    log.wish(Wish.RESUME, ALL, START)
+    assert named() == ({"a", "b"}, [])
 
 
 def test_of_a_dense_rhythm_a_day_is_listed_and_the_others_are_counted(log: VisitLog) -> None:
@@ -271,8 +289,20 @@ def test_what_tells_a_rhythm_is_listed(log: VisitLog, tmp_path: Path) -> None:
 
 def test_a_log_that_is_damaged_is_told(tmp_path: Path) -> None:
     (tmp_path / "x.sqlite").write_bytes(b"no log at all, but long enough to be taken for a file of another kind")
-    with pytest.raises(LogError, match="put back a copy of it, or move it away"):
-        VisitLog(tmp_path / "x.sqlite")
+    opened = VisitLog.opened(tmp_path / "x.sqlite")
+    with pytest.raises(LogError, match="put back a copy of it, or move it away"), opened:
+        pass
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    def fill() -> None:
+        with VisitLog.opened(tmp_path / "x.sqlite") as log:
+            log._base.execute("PRAGMA max_page_count = 1")  # It has more already, and gets none beyond those.
+            log.wish(Wish.NOW, "a" * 100_000, START)
+
+    with pytest.raises(NoRoomError, match="make room") as raised:
+        fill()
+    assert "move it away" not in str(raised.value)
 
 
 def test_a_file_that_is_broken_is_a_row_that_says_where_and_what_to_do(tmp_path: Path) -> None:
@@ -303,7 +333,7 @@ def test_a_file_that_is_broken_is_a_row_that_says_where_and_what_to_do(tmp_path:
     file.write_bytes(b"crawls: {a: {definition: a.yaml, every: 10 min}}")
     (tmp_path / "schedule.sqlite").write_bytes(b"no database" * 999)
     code, (_, of_log, of_crawl, *_), output = said()
-    assert (code, of_log[0], of_crawl[:2]) == (2, "schedule.sqlite", ["a", "unknown"])
+    assert (code, of_log[:2], of_crawl[:2]) == (2, ["schedule.sqlite", "cannot be used"], ["a", "unknown"])
     assert "put back a copy of it" in output
 
 

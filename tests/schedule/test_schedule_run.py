@@ -4,22 +4,26 @@ import json
 import os
 import sqlite3
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from typer.testing import CliRunner
 
 from aahcrawler.cli import app
-from aahcrawler.schedule.child_crawls import CrawlProcesses
+from aahcrawler.schedule import visit_log
+from aahcrawler.schedule.child_crawls import Child, CrawlProcesses
 from aahcrawler.schedule.division import units_of
-from aahcrawler.schedule.schedule_file import Schedule
+from aahcrawler.schedule.schedule_file import Entry, Schedule
 from aahcrawler.schedule.schedule_run import Place, ScheduleBusyError, ScheduleRun
+from aahcrawler.schedule.telling import Teller
 from aahcrawler.schedule.unit_sharing import Heard
 from aahcrawler.schedule.visit_log import LogError, Outcome, VisitLog
-from aahcrawler.schedule.visit_scheduler import Scheduler
 from online_analysis.icd import IcdError
 from online_analysis.icd.units import parse_duration
 
@@ -106,13 +110,70 @@ def test_a_run_that_is_made_once_returns_whose_definitions_have_mistakes(place: 
     assert CliRunner().invoke(app, ["schedule", "run", "--once", "--file", str(place.file)]).exit_code == 2
 
 
-def test_a_log_that_cannot_be_written_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: Scheduler) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+@dataclass
+class Disk:
+    """A disk that is full from the beginning of the first crawl on."""
 
-    monkeypatch.setattr(Scheduler, "look", full)
-    with pytest.raises(LogError, match=r"disk is full.*make room.*the next run takes them up"):
+    is_full: bool = False
+    begun: int = 0
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    found, begin = Disk(), CrawlProcesses.begin
+
+    class OnDisk(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+            if found.is_full and sql.startswith("BEGIN"):
+                full = sqlite3.OperationalError("database or disk is full")
+                full.sqlite_errorcode = sqlite3.SQLITE_FULL
+                raise full
+            return super().execute(sql, *parameters)
+
+    def connection(path: Path) -> sqlite3.Connection:
+        return sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=OnDisk)
+
+    def begun(self: CrawlProcesses, name: str, entry: Entry, within: timedelta, ended: Callable[[], None]) -> Child:
+        found.is_full, found.begun = True, found.begun + 1
+        return begin(self, name, entry, within, ended)
+
+    monkeypatch.setattr(visit_log, "connection", connection)
+    monkeypatch.setattr(CrawlProcesses, "begin", begun)
+    return found
+
+
+def visits_of(place: Place) -> list[tuple[str, Outcome | None, int]]:
+    with VisitLog.opened(place.log) as log:
+        return [(each.entry, each.outcome, each.found.pages) for each in log.visits()]
+
+
+def test_a_schedule_waits_until_a_full_disk_has_room(
+    place: Place, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    tries = iter((True, True, False))
+
+    class UntilRoom(ScheduleRun):
+        def _wait_for_room(self, error: Exception, teller: Teller) -> None:
+            super()._wait_for_room(error, teller)
+            disk.is_full = next(tries)
+            self.is_once = not disk.is_full
+
+    place.file.write_text("crawls: {a: {definition: a.yaml, every: day}}", "utf-8")
+    UntilRoom(place, program=(sys.executable, "-c", PROGRAM), look_every=0.2).run()
+    assert (visits_of(place), disk.begun) == ([("a", Outcome.ENDED, 3)], 1)
+    assert caplog.text.count("waits until there is room") == 1
+    with VisitLog.opened(place.log) as log:
+        (noticed,) = log.notices(place.log.name)
+    assert "there is no room on its disk (database or disk is full); make room" in noticed.notice.text
+
+
+def test_a_run_that_is_made_once_ends_on_a_full_disk_and_the_next_one_goes_on(place: Place, disk: Disk) -> None:
+    place.file.write_text("crawls: {a: {definition: a.yaml, every: day}}", "utf-8")
+    with pytest.raises(LogError, match=r"disk is full\); make room.*the next run takes them up"):
         run(place).run()
+    disk.is_full = False
+    run(place).run()
+    assert (visits_of(place), disk.begun) == ([("a", Outcome.ENDED, 3)], 1)
 
 
 def test_a_crawl_whose_parent_is_gone_is_known_by_its_lock(place: Place) -> None:

@@ -21,8 +21,8 @@ from aahcrawler.revisits.visit_record import VisitRecord, milliseconds
 from aahcrawler.schedule.child_crawls import Child, CrawlFolders, CrawlTold, SeedTold
 from aahcrawler.schedule.page_rhythms import Demand, PageRhythm
 from aahcrawler.schedule.schedule_file import Entry, Schedule
-from aahcrawler.schedule.visit_log import ALL, Outcome, Visit, VisitLog, Wish
-from aahcrawler.schedule.visit_scheduler import Notice, Scheduler
+from aahcrawler.schedule.visit_log import ALL, Notice, Outcome, Visit, VisitLog, Wish
+from aahcrawler.schedule.visit_scheduler import Scheduler
 
 START = datetime(2026, 3, 2, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -409,3 +409,19 @@ def test_nothing_is_lost_or_doubled_whatever_is_killed(
         ended = sum(each.outcome is Outcome.ENDED for each in visits)
         assert told.crawl == ended + (visits[-1].outcome is None and told.mark != visits[-1].was)
         assert visits[-1].due_at == START + (sum(each.moments for each in visits) - 1) * HOUR
+
+
+def test_a_rhythm_that_is_changed_has_no_due_moments_before_it_was_known(world: World) -> None:
+    world.text = "crawls: {a: {definition: a.yaml, every: 1 h}}"
+    with world.looked_after() as scheduler:
+        scheduler.look()
+        world.goes_on(scheduler, 7 * MINUTE)
+        scheduler.follow(Schedule.parse(b"crawls: {a: {definition: a.yaml, every: 2 min}}"))
+        world.goes_on(scheduler, 5 * MINUTE)
+    # What nobody looked after since is made up for by one visit, which says for how many moments.
+    world.clock.at += 10 * MINUTE
+    world.text = "crawls: {a: {definition: a.yaml, every: 2 min}}"
+    with world.looked_after() as scheduler:
+        scheduler.look()
+    minutes = [((each.due_at - START) / MINUTE, each.moments) for each in world.visits() if each.due_at]
+    assert minutes == [(0, 1), (7, 1), (9, 1), (11, 1), (21, 5)]

@@ -17,8 +17,7 @@ import pytest
 
 from aahcrawler.schedule.schedule_file import Schedule, Tell
 from aahcrawler.schedule.telling import MAX_NOTICES, SIGNATURE, Teller
-from aahcrawler.schedule.visit_log import Found, Outcome
-from aahcrawler.schedule.visit_scheduler import Notice
+from aahcrawler.schedule.visit_log import Found, Notice, Noticed, Outcome, VisitLog
 from tests.crawl.crawling import until
 from tests.crawl.site import Reply, Site, serving
 
@@ -176,3 +175,34 @@ def test_no_mail_goes_unencrypted_where_encryption_is_asked_for() -> None:
             pass
     assert taken.mails == []
     assert not any(said.upper().startswith("MAIL") for said in taken.said)
+
+
+@pytest.mark.starts
+def test_what_a_way_did_not_take_before_a_kill_is_told_by_it_after_the_restart(tmp_path: Path) -> None:
+    said, begun = tmp_path / "said", tmp_path / "begun"
+    writes = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
+    hangs = "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(5)"
+    with serving(Site()) as site, VisitLog.opened(tmp_path / "log.sqlite") as log:
+        site.other = Reply(b"")
+
+        def teller(code: str, file: Path) -> Teller:
+            both = tell(f"{{of: [ended], webhook: {{url: '{site.url}'}}}}")
+            return Teller(both.model_copy(update={"command": (sys.executable, "-c", code, str(file))}))
+
+        # As a kill leaves it: the webhook took the notice, the command was still at it.
+        killed = teller(hangs, begun)
+        killed(ENDED)
+        killed.note(log)
+        with killed.working(0.0):
+            until(lambda: len(site.asked) == 1 and begun.exists())
+            killed.note(log)
+        assert log.notices("blog") == [Noticed(ENDED, ("webhook",), ("command",))]
+        restarted = teller(writes, said)
+        restarted.resume(log)
+        with restarted.working():
+            pass
+        restarted.note(log)
+        assert log.notices("blog") == [Noticed(ENDED, ("command", "webhook"))]
+    (notice,) = json.loads(said.read_bytes())["notices"]
+    assert (notice["entry"], notice["outcome"], notice["found"]["changed"]) == ("blog", "ended", 2)
+    assert len(site.asked) == 1

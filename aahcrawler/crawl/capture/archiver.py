@@ -379,7 +379,7 @@ def description(
 def count(comparison: RecrawlComparison, reading: PageAnalysis, stats: Stats) -> None:
     """Add a response to a page to the counts: what it is, what was found in it, what became of it."""
     metadata = reading.metadata
-    if comparison.change is not None:
+    if comparison.change is not None and not comparison.is_list:
         stats.add(comparison.change)
     if metadata.trap:
         stats.add(f"trap:{metadata.trap}")

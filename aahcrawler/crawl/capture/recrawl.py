@@ -16,6 +16,7 @@ from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import Metadata
 from aahcrawler.page import Page
+from aahcrawler.page.feeds import FEED_TYPES, is_list
 from aahcrawler.pipeline.analysis import is_doubtful
 from aahcrawler.wire.replay import replayed
 
@@ -91,6 +92,13 @@ class RecrawlComparison:
     def is_repeated(self) -> bool:
         """Whether the payload is that of the former capture."""
         return self.change is Change.UNCHANGED if self.repeats is None else self.repeats
+
+    @property
+    def is_list(self) -> bool:
+        """Whether what was fetched as a page is, or was, a list of pages: a feed or a sitemap that a page links to."""
+        if self.page.is_content:
+            return is_list(self.page)
+        return self.before is not None and self.before.media_type in FEED_TYPES
 
     @property
     def original(self) -> Original | None:

@@ -82,7 +82,7 @@ class VisitNoting:
         log = self._writer.stores.changes
         if log is None or not visit.lease.is_page:
             return
-        is_changed = visit.comparison.change is Change.CHANGED
+        is_changed = visit.comparison.change is Change.CHANGED and not visit.comparison.is_list
         await self._writer.write(log.visited, _record(visit, await self._difference(visit) if is_changed else None))
 
     async def failed(self, lease: Lease, reason: str) -> None:
@@ -155,7 +155,8 @@ def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
             "compared": None if former is None else milliseconds(former.last_seen),
             "shown": _shown(visit, metadata.objects),
             "text": _text_of(visit.found),
-            "template": template_of(lease.url, metadata.application, metadata.level),
+            # Lists are made by no template; so they count for nothing where pages are counted.
+            "template": "" if comparison.is_list else template_of(lease.url, metadata.application, metadata.level),
             "places": None if difference is None else difference.places,
             "to": _redirect(visit.page, metadata),
             "soft": metadata.trap == Trap.SOFT_404,
