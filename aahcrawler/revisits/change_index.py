@@ -47,7 +47,16 @@ MAX_LOOKED_AT: Final = 5_000
 """The most visits that are examined for one page of a list."""
 MAX_TIMED_VISITS: Final = 500_000
 """The most visits from which the duration of a crawl is estimated."""
-_LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
+_LISTED: Final = """
+SELECT max(at) FROM listed WHERE url = :url AND at <= :at AND (
+  seen <= :at OR (crawl = :crawl AND at + iif(at % :day = 0, :day, 0) <= :at)
+)
+"""
+"""The newest date that was listed by then; of a list that the same crawl read later, a day that was over by then."""
+_TAKE_LISTED: Final = """
+INSERT INTO listed VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET seen = excluded.seen, crawl = excluded.crawl WHERE excluded.seen < seen
+"""
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
@@ -75,7 +84,9 @@ _TABLES: Final = (
   visits INTEGER NOT NULL, pages INTEGER NOT NULL, UNIQUE (template, path, numbers, alone)
 )""",
     "CREATE TABLE place_page (place INTEGER, page INTEGER, PRIMARY KEY (place, page)) WITHOUT ROWID",
-    "CREATE TABLE listed (url TEXT, at INTEGER, via TEXT, PRIMARY KEY (url, at, via)) WITHOUT ROWID",
+    """CREATE TABLE listed (
+  url TEXT, at INTEGER, via TEXT, seen INTEGER NOT NULL, crawl INTEGER NOT NULL, PRIMARY KEY (url, at, via)
+) WITHOUT ROWID""",
     "CREATE TABLE stated (url TEXT, via TEXT, frequency TEXT NOT NULL, PRIMARY KEY (url, via)) WITHOUT ROWID",
 )
 _SELECT: Final = """
@@ -133,7 +144,7 @@ class ChangeIndex(DerivedIndex[bytes]):
     """The index of the change log in a crawl's folder."""
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 2
+    version: ClassVar = 3
     at_once: ClassVar = 2_000
 
     def __init__(self, folder: Path) -> None:
@@ -172,8 +183,9 @@ class ChangeIndex(DerivedIndex[bytes]):
                     self.base.execute("INSERT OR REPLACE INTO crawl VALUES (?, ?)", (source, each.crawl))
                     self._crawls[source] = each.crawl
                 case Listed():
-                    dates = [(url, at, each.via) for url, at in each.listed.items()]
-                    self.base.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", dates)
+                    crawl = self._crawls.get(source, 0)
+                    dates = [(url, at, each.via, each.at, crawl) for url, at in each.listed.items()]
+                    self.base.executemany(_TAKE_LISTED, dates)
                     stated = [(url, each.via, frequency) for url, frequency in each.stated.items()]
                     self.base.executemany("INSERT OR REPLACE INTO stated VALUES (?, ?, ?)", stated)
                 case VisitRecord():
@@ -424,7 +436,7 @@ class ChangeIndex(DerivedIndex[bytes]):
             edited=seen.edited,
             deleted=seen.deleted,
             statements=seen.statements if state == ChangeState.CHANGED else None,
-            dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
+            dated=dated(before, moment, self._told(seen, crawl, state, modified)) if state in _CHANGED else None,
         )
 
     def _says_nothing(self, seen: VisitRecord) -> bool:
@@ -433,14 +445,17 @@ class ChangeIndex(DerivedIndex[bytes]):
             return False
         return self._known_volatile(seen.template).issuperset(seen.places)
 
-    def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
+    def _told(
+        self, seen: VisitRecord, crawl: int, state: str, modified: int | None
+    ) -> Iterator[tuple[DateSource, datetime]]:
         """Yield the sources that date a change of the page, with the moment they give, the most trusted first."""
         if state == ChangeState.GONE:
             return
         if modified is not None and self.server_dates(seen.url).are_trusted:
             yield DateSource.LAST_MODIFIED, moment_at(modified)
         if self._has_lists:
-            (listed,) = self.base.execute(_LISTED, (seen.url, seen.at)).fetchone()
+            asked = {"url": seen.url, "at": seen.at, "crawl": crawl, "day": MILLISECONDS_A_DAY}
+            (listed,) = self.base.execute(_LISTED, asked).fetchone()
             if listed is not None:
                 yield DateSource.LISTED, moment_at(listed)
         if seen.shown is not None:

@@ -245,6 +245,28 @@ def test_lists_and_the_page_itself_date_a_change(tmp_path: Path) -> None:
     assert [each.by for each in told if each] == [DateSource.COMPARISON, DateSource.CONTENT, DateSource.LISTED]
 
 
+@pytest.mark.parametrize(
+    ("read", "crawl", "told", "by"),
+    [
+        (-1 / 48, 1, datetime(2026, 3, 2, tzinfo=UTC), DateSource.LISTED),
+        (1 / 48, 1, datetime(2026, 3, 2, tzinfo=UTC), DateSource.COMPARISON),
+        (1 / 48, 1, datetime(2026, 3, 2, 9, 30, tzinfo=UTC), DateSource.LISTED),
+        (1 / 48, 1, datetime(2026, 3, 1, tzinfo=UTC), DateSource.LISTED),
+        (7, 2, datetime(2026, 3, 1, tzinfo=UTC), DateSource.COMPARISON),
+    ],
+)
+def test_a_date_that_is_listed_later_dates_no_visit_that_it_may_be_later_than(
+    tmp_path: Path, read: float, crawl: int, told: datetime, by: DateSource
+) -> None:
+    kept(tmp_path, page(0, "a"))
+    with ChangeLog(tmp_path / CHANGES, "other", crawl, lambda: BEGUN) as log:
+        log.listed("http://a.test/sitemap.xml", BEGUN + read * DAY, {URL: told})
+        log.listed("http://a.test/sitemap.xml", BEGUN + 9 * DAY, {URL: told})
+    dated = last(tmp_path).dated
+    assert dated is not None
+    assert dated.by is by
+
+
 # What changes on every visit
 
 COUNTER = Place("html/body/div.stats/p", numbers=True, alone=True)
