@@ -18,6 +18,8 @@ from pydantic import ValidationError
 from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
 from aahcrawler.layout import CHANGE_LOG, CHANGES, CHANGES_INDEX, INDEXES
 from aahcrawler.revisits.page_comparison import (
+    MIN_VISITS,
+    NEARLY_ALWAYS,
     PlaceEvidence,
     ServerDates,
     dated,
@@ -58,6 +60,10 @@ INSERT INTO listed VALUES (?, ?, ?, ?, ?)
 ON CONFLICT DO UPDATE SET seen = excluded.seen, crawl = excluded.crawl WHERE excluded.seen < seen
 """
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
+_IDLE: Final = """
+SELECT count(CASE WHEN state = 'changed' THEN json_extract(record, '$.idle') END), count(*) FROM visit
+WHERE page = (SELECT id FROM page WHERE url = ?) AND state IN ('changed', 'unchanged')
+"""
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
@@ -151,6 +157,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         super().__init__(folder / INDEXES / CHANGES_INDEX)
         self._log = folder / CHANGES
         self._volatile: dict[str, frozenset[Place]] = {}
+        self._idle: dict[str, bool] = {}
         self._servers: dict[str, ServerDates] = {}
         self._lists: bool | None = None
 
@@ -166,7 +173,7 @@ class ChangeIndex(DerivedIndex[bytes]):
 
     def begin(self) -> None:
         """Drop what was learned about sites, and which crawls segments belong to."""
-        self._volatile, self._servers, self._lists = {}, {}, None
+        self._volatile, self._idle, self._servers, self._lists = {}, {}, {}, None
         self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
@@ -440,10 +447,19 @@ class ChangeIndex(DerivedIndex[bytes]):
         )
 
     def _says_nothing(self, seen: VisitRecord) -> bool:
-        """Return whether all differences are at places of the template whose changes mean nothing."""
-        if not seen.places or seen.new or seen.edited or seen.deleted:
+        """Return whether all differences are where the template or, of idle lines, the page differs on every visit."""
+        if seen.idle and self._is_always_idle(seen.url):
+            return True
+        if not seen.places or ((seen.new or seen.edited or seen.deleted) and not seen.idle):
             return False
         return self._known_volatile(seen.template).issuperset(seen.places)
+
+    def _is_always_idle(self, url: str) -> bool:
+        """Return whether idle lines were all that differed on nearly every visit that was compared with another."""
+        if url not in self._idle:
+            idle, compared = self.base.execute(_IDLE, (url,)).fetchone()
+            self._idle[url] = idle >= max(MIN_VISITS, NEARLY_ALWAYS * compared)
+        return self._idle[url]
 
     def _told(
         self, seen: VisitRecord, crawl: int, state: str, modified: int | None

@@ -317,6 +317,30 @@ def test_what_became_of_objects_counts_wherever_it_stands(tmp_path: Path) -> Non
     assert last(tmp_path).kind is ChangeKind.CONTENT
 
 
+@pytest.mark.parametrize("others", [0, 40])
+def test_lines_that_visits_leave_mean_nothing_in_an_object_where_they_differ_on_nearly_every_visit_of_its_page(
+    tmp_path: Path, others: int
+) -> None:
+    unchanged = {"said": UNCHANGED, "template": "a.test /page"}
+    beside = [page(at / 10, "same", url=f"{URL}{at}") for at in range(others)]
+    again = [page(5 + at / 10, "same", url=f"{URL}{at}").model_copy(update=unchanged) for at in range(others)]
+    told = [differing(number, TEXT).model_copy(update={"idle": True, "edited": (URL,)}) for number in range(5)]
+    kept(tmp_path, *beside, *told[:2], *again)
+    assert {visit.volatile for visit in visits(tmp_path, URL)} == {False}, "two visits are no evidence"
+    kept(tmp_path, *told[2:4], name="later", number=2)
+    kept(tmp_path, told[4].model_copy(update={"idle": False}), name="last", number=3)
+    found = list(visits(tmp_path, URL))
+    assert [visit.volatile for visit in found] == [True, True, True, True, False]
+    assert [visit.matters for visit in found] == [False, False, False, False, True], "another line was edited, too"
+    assert found[1].edited == (URL,)
+
+
+def test_lines_that_visits_leave_on_few_of_them_mean_something(tmp_path: Path) -> None:
+    seen = [differing(at, TEXT).model_copy(update={"idle": at % 2 == 0, "edited": (URL,)}) for at in range(12)]
+    kept(tmp_path, *seen)
+    assert {visit.volatile for visit in visits(tmp_path)} == {False}
+
+
 def test_lists_tell_how_often_pages_change_and_which_section_they_are_of(tmp_path: Path) -> None:
     pages = [f"http://a.test/{number}" for number in range(250)]
     (tmp_path / CHANGES).mkdir()

@@ -1,6 +1,7 @@
 """Keep what each visit of a page found, for the log of changes."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,8 +21,9 @@ from aahcrawler.documents.formats import JSON, format_of
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
-from aahcrawler.objects.versions import Changes
+from aahcrawler.objects.versions import Changes, edited_fields
 from aahcrawler.page import Page
+from aahcrawler.page.text import fold
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.revisits.page_comparison import (
     Difference,
@@ -42,6 +44,8 @@ _SAME: Final = Difference(ChangeKind.TEMPLATE, ())
 _MAX_OBJECTS: Final = 200
 """Objects of each kind of change that are named; all of them are in the triples."""
 _MAX_FIELD: Final = 1_000
+_TEXTS: Final = frozenset({"body", "description"})
+"""The properties of an object that hold lines of its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +149,19 @@ def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
     if comparison.unmodified and former is not None:
         fields["payload"] = labelled_digest(former.digest)
     said = None if comparison.change is None else ChangeState(comparison.change)
-    kind = None if difference is None else difference.kind
+    kind, is_idle = _judged(visit, difference, metadata.objects)
     return VisitRecord.model_validate(
         {
             **fields,
             "status": visit.page.status,
             "said": said,
-            "kind": ChangeKind.CONTENT if kind is not None and changes else kind,
+            "kind": kind,
             "compared": None if former is None else milliseconds(former.last_seen),
             "shown": _shown(visit, metadata.objects),
             "text": _text_of(visit.found),
             "template": template_of(lease.url, metadata.application, metadata.level),
             "places": None if difference is None else difference.places,
+            "idle": is_idle,
             "to": _redirect(visit.page, metadata),
             "soft": metadata.trap == Trap.SOFT_404,
             "rendered": comparison.page.rendered,
@@ -168,6 +173,48 @@ def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
             "reason": comparison.unread[:MAX_REASON],
         }
     )
+
+
+def _judged(
+    visit: AnsweredVisit, difference: Difference | None, objects: Sequence[WebObject]
+) -> tuple[ChangeKind | None, bool]:
+    """Return what has changed of a page and its objects, and whether it is nothing but what visits themselves leave.
+
+    Links of a page belong to its objects, too: where those are all that was edited, links have changed, not content.
+    """
+    if difference is None or not visit.changes:
+        return (None, False) if difference is None else (difference.kind, bool(difference.idle))
+    edits = _edits(visit, objects)
+    if edits and difference.kind is ChangeKind.LINKS and all(edited_fields(*edit) == {"links"} for edit in edits):
+        return ChangeKind.LINKS, False
+    is_idle = bool(edits and difference.idle) and all(_is_of_lines(*edit, difference.idle) for edit in edits)
+    return ChangeKind.CONTENT, is_idle
+
+
+def _edits(visit: AnsweredVisit, objects: Sequence[WebObject]) -> list[tuple[WebObject, WebObject]]:
+    """Return both versions of each edited object; none where an object is new or gone, or a version is not known."""
+    changes, before = visit.changes, visit.comparison.before
+    if changes is None or before is None or changes.added or changes.deleted:
+        return []
+    former, now = ({each.iri: each for each in known} for known in (before.objects, objects))
+    if not all(name in former and name in now for name in changes.edited):
+        return []
+    return [(former[name], now[name]) for name in changes.edited]
+
+
+def _is_of_lines(former: WebObject, now: WebObject, lines: frozenset[str]) -> bool:
+    """Return whether an object was edited in its text alone, and there in some lines alone, none more or less."""
+    if not edited_fields(former, now) <= _TEXTS:
+        return False
+    for name in _TEXTS:
+        before, after = (
+            Counter(fold(line) for text in each.properties.get(name, ()) for line in str(text).splitlines())
+            for each in (former, now)
+        )
+        gone, came = before - after, after - before
+        if gone.total() != came.total() or not lines.issuperset(gone | came):
+            return False
+    return True
 
 
 def _of_exchange(lease: Lease, response: CapturedResponse, capture: WrittenCapture) -> dict[str, object]:
