@@ -19,6 +19,7 @@ _DAY: Final = re.compile(r"(?<!\d)(?:(\d{4})-(\d\d?)-(\d\d?)|(\d\d?)([./-])(\d\d
 _QUARTER: Final = 900
 _HALF_DAY: Final = 48
 """Zones of time lie a multiple of so many seconds apart; so many of these make the twelve hours of a clock."""
+_FARTHEST_ZONE: Final = 56
 _SLACK: Final = 60
 """The seconds that a page may have been made before its answer or after it."""
 _VISITS: Final = re.compile(
@@ -54,6 +55,17 @@ def is_idle(former: str, now: str, asked: tuple[datetime, datetime]) -> bool:
         return False
     before, after = (_without_request(*each) for each in zip((former, now), asked, strict=True))
     return before == after or _counts_visits(before, after)
+
+
+def is_of_request(told: datetime, asked: datetime) -> bool:
+    """Return whether a moment that a page tells is that of its request, in whatever zone of time it was read.
+
+    >>> is_of_request(datetime(2026, 3, 2, 14, 30, 9), datetime(2026, 3, 2, 12, 30))
+    True
+    """
+    apart = (told - asked).total_seconds()
+    zone = round(apart / _QUARTER)
+    return abs(zone) <= _FARTHEST_ZONE and abs(apart - zone * _QUARTER) <= _SLACK
 
 
 def _without_request(line: str, asked: datetime) -> str:

@@ -207,6 +207,15 @@ def test_a_line_of_an_object_is_idle_where_visits_alone_make_it_differ(former: s
         assert not noted_edit(*pages, bodies[0], longer).idle, "its own text differs where the page shows it not"
 
 
+def test_an_object_whose_date_is_the_time_of_the_request_is_idle_with_the_line_that_tells_it() -> None:
+    lines = "Made at 13:00:02", "Made at 13:00:09"
+    pages = [STORY.format(line).encode() for line in lines]
+    dates = BEFORE + timedelta(hours=1, seconds=2), AT + timedelta(hours=1, seconds=9)
+    objects = [{"body": (line,), "date": (date,)} for line, date in zip(lines, dates, strict=True)]
+    assert noted_edit(*pages, *objects).idle
+    assert not noted_edit(*pages, objects[0], {**objects[1], "date": (AT - timedelta(hours=3, minutes=5),)}).idle
+
+
 def test_a_paragraph_that_calls_itself_an_advertisement_is_idle() -> None:
     bodies = [{"body": (f"The dike was raised.\n{text}",)} for text in ("Fly to Rome!", "Buy boots!")]
     pages = [STORY.format(text).replace("<p>" + text, "<p class=ad>" + text) for text in ("Fly to Rome!", "Buy boots!")]

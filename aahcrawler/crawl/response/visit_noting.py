@@ -25,6 +25,7 @@ from aahcrawler.objects.versions import Changes, edited_fields
 from aahcrawler.page import Page
 from aahcrawler.page.text import fold
 from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.revisits.idle_lines import is_of_request
 from aahcrawler.revisits.page_comparison import (
     Difference,
     compared,
@@ -187,7 +188,9 @@ def _judged(
     edits = _edits(visit, objects)
     if edits and difference.kind is ChangeKind.LINKS and all(edited_fields(*edit) == {"links"} for edit in edits):
         return ChangeKind.LINKS, False
-    is_idle = bool(edits and difference.idle) and all(_is_of_lines(*edit, difference.idle) for edit in edits)
+    is_idle = bool(edits and difference.idle) and all(
+        _is_of_lines(*edit, difference.idle) and _is_dated_alike(visit, *edit) for edit in edits
+    )
     return ChangeKind.CONTENT, is_idle
 
 
@@ -203,8 +206,8 @@ def _edits(visit: AnsweredVisit, objects: Sequence[WebObject]) -> list[tuple[Web
 
 
 def _is_of_lines(former: WebObject, now: WebObject, lines: frozenset[str]) -> bool:
-    """Return whether an object was edited in its text alone, and there in some lines alone, none more or less."""
-    if not edited_fields(former, now) <= _TEXTS:
+    """Return whether an object was edited in its text and date alone, and in some lines alone, none more or less."""
+    if not edited_fields(former, now) <= _TEXTS | {"date"}:
         return False
     for name in _TEXTS:
         before, after = (
@@ -215,6 +218,19 @@ def _is_of_lines(former: WebObject, now: WebObject, lines: frozenset[str]) -> bo
         if gone.total() != came.total() or not lines.issuperset(gone | came):
             return False
     return True
+
+
+def _is_dated_alike(visit: AnsweredVisit, *versions: WebObject) -> bool:
+    """Return whether both versions of an object have the same date, or that of their own requests."""
+    former = visit.comparison.former
+    dates = [each.properties.get("date", ()) for each in versions]
+    if former is None or dates[0] == dates[1]:
+        return former is not None
+    return len(dates[0]) == len(dates[1]) and all(
+        isinstance(told, datetime) and told.tzinfo is not None and is_of_request(told, asked)
+        for each, asked in zip(dates, (former.last_seen, visit.capture.date), strict=True)
+        for told in each
+    )
 
 
 def _of_exchange(lease: Lease, response: CapturedResponse, capture: WrittenCapture) -> dict[str, object]:
