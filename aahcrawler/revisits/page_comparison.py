@@ -266,7 +266,7 @@ def _idle(places: Iterable[Place], former: PageContent, now: PageContent) -> fro
         before, after = (content.lines.get(place.path, Counter[str]()) for content in (former, now))
         gone, came = list((before - after).elements()), list((after - before).elements())
         is_one = len(gone) == len(came) == 1
-        if not is_advert(place.path) and not (is_one and is_idle(*gone, *came, (former.asked_at, now.asked_at))):
+        if not is_advert(place.path) and not (is_one and is_idle(gone[0], came[0], (former.asked_at, now.asked_at))):
             return frozenset()
         found |= {*gone, *came}
     return frozenset(found) if _leads_alike(former, now) else frozenset()

@@ -1,7 +1,7 @@
 """What is kept of each visit for the log of changes."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -25,7 +25,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, Place, VisitRecord
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Value, WebObject
 from online_analysis.document import Document, DocumentPart
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -163,12 +163,15 @@ def test_objects_that_changed_are_content_and_date_it() -> None:
     assert other.shown is None  # That of another object says nothing of the one that was edited.
 
 
-def noted_edit(former: bytes, now: bytes, before: dict[str, Any], after: dict[str, Any]) -> VisitRecord:
+Properties = Mapping[str, tuple[Value, ...]]
+
+
+def noted_edit(pages: Sequence[bytes], objects: Sequence[Properties]) -> VisitRecord:
     """Note a visit of a page that is an object itself, and was edited."""
-    one, other = (WebObject(URL, "article", URL, properties) for properties in (before, after))
-    visit = visit_of(now)
+    one, other = (WebObject(URL, "article", URL, properties) for properties in objects)
+    visit = visit_of(pages[1])
     assert visit.found is not None
-    return Bench(former).noted(
+    return Bench(pages[0]).noted(
         replace(
             visit,
             comparison=replace(visit.comparison, before=Metadata(url=URL, objects=(one,))),
@@ -197,39 +200,41 @@ STORY = "<body><main><h1>Flood</h1><p>The dike was raised.</p><p>{}</p></main></
 )
 def test_a_line_of_an_object_is_idle_where_visits_alone_make_it_differ(former: str, now: str, is_idle: bool) -> None:
     pages = [STORY.format(text).encode() for text in (former, now)]
-    bodies = [{"title": ("Flood",), "body": (f"The dike was raised.\n{text}",)} for text in (former, now)]
-    seen = noted_edit(*pages, *bodies)
+    bodies: list[Properties] = [
+        {"title": ("Flood",), "body": (f"The dike was raised.\n{text}",)} for text in (former, now)
+    ]
+    seen = noted_edit(pages, bodies)
     assert (seen.kind, seen.edited, seen.idle) == (ChangeKind.CONTENT, (URL,), is_idle)
     if is_idle:
-        assert not noted_edit(*pages, bodies[0], {**bodies[1], "title": ("Flood again",)}).idle
-        longer = {"body": (f"The dike was raised again.\n{now}",)}
-        assert not noted_edit(pages[0], pages[1].replace(b"raised", b"raised again"), bodies[0], longer).idle
-        assert not noted_edit(*pages, bodies[0], longer).idle, "its own text differs where the page shows it not"
+        assert not noted_edit(pages, (bodies[0], {**bodies[1], "title": ("Flood again",)})).idle
+        longer: Properties = {"body": (f"The dike was raised again.\n{now}",)}
+        assert not noted_edit((pages[0], pages[1].replace(b"raised", b"raised again")), (bodies[0], longer)).idle
+        assert not noted_edit(pages, (bodies[0], longer)).idle, "its own text differs where the page shows it not"
 
 
 def test_an_object_whose_date_is_the_time_of_the_request_is_idle_with_the_line_that_tells_it() -> None:
     lines = "Made at 13:00:02", "Made at 13:00:09"
     pages = [STORY.format(line).encode() for line in lines]
     dates = BEFORE + timedelta(hours=1, seconds=2), AT + timedelta(hours=1, seconds=9)
-    objects = [{"body": (line,), "date": (date,)} for line, date in zip(lines, dates, strict=True)]
-    assert noted_edit(*pages, *objects).idle
-    assert not noted_edit(*pages, objects[0], {**objects[1], "date": (AT - timedelta(hours=3, minutes=5),)}).idle
+    objects: list[Properties] = [{"body": (line,), "date": (date,)} for line, date in zip(lines, dates, strict=True)]
+    assert noted_edit(pages, objects).idle
+    assert not noted_edit(pages, (objects[0], {**objects[1], "date": (AT - timedelta(hours=3, minutes=5),)})).idle
 
 
 def test_a_paragraph_that_calls_itself_an_advertisement_is_idle() -> None:
-    bodies = [{"body": (f"The dike was raised.\n{text}",)} for text in ("Fly to Rome!", "Buy boots!")]
+    bodies: list[Properties] = [{"body": (f"The dike was raised.\n{text}",)} for text in ("Fly to Rome!", "Buy boots!")]
     pages = [STORY.format(text).replace("<p>" + text, "<p class=ad>" + text) for text in ("Fly to Rome!", "Buy boots!")]
-    assert noted_edit(pages[0].encode(), pages[1].encode(), *bodies).idle
-    assert not noted_edit(pages[0].encode(), pages[1].replace("raised", "cut").encode(), *bodies).idle
+    assert noted_edit([page.encode() for page in pages], bodies).idle
+    assert not noted_edit((pages[0].encode(), pages[1].replace("raised", "cut").encode()), bodies).idle
 
 
 def test_links_alone_are_of_the_links_though_they_are_edits_of_an_object() -> None:
     pages = [BODY.replace(b"It froze", b"<a href='/%s'>It</a> froze" % name) for name in (b"a", b"b")]
-    links = [{"links": (f"http://a.test/{name}",), "body": ("It froze over.",)} for name in "ab"]
-    seen = noted_edit(*pages, *links)
+    links: list[Properties] = [{"links": (f"http://a.test/{name}",), "body": ("It froze over.",)} for name in "ab"]
+    seen = noted_edit(pages, links)
     assert (seen.kind, seen.edited) == (ChangeKind.LINKS, (URL,))
-    assert noted_edit(*pages, links[0], {**links[1], "title": ("Ice",)}).kind is ChangeKind.CONTENT
-    assert noted_edit(pages[0], pages[1].replace(b"over", b"under"), *links).kind is ChangeKind.CONTENT
+    assert noted_edit(pages, (links[0], {**links[1], "title": ("Ice",)})).kind is ChangeKind.CONTENT
+    assert noted_edit((pages[0], pages[1].replace(b"over", b"under")), links).kind is ChangeKind.CONTENT
 
 
 def test_of_a_former_capture_that_is_damaged_nobody_can_tell_what_changed() -> None:

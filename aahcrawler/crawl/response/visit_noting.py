@@ -215,7 +215,7 @@ def _is_of_lines(former: WebObject, now: WebObject, lines: frozenset[str]) -> bo
             for each in (former, now)
         )
         gone, came = before - after, after - before
-        if gone.total() != came.total() or not lines.issuperset(gone | came):
+        if gone.total() != came.total() or not lines.issuperset([*gone, *came]):
             return False
     return True
 
