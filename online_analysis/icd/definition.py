@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, Final, Self
 
 import yaml
-from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationInfo
 
 from online_analysis.icd.capture_sources import Captures
 from online_analysis.icd.field_paths import flat
@@ -89,9 +89,9 @@ def _contact(text: str) -> str:
     )
 
 
-def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:
-    if not seeds:
-        raise refuse("is an empty list", "write at least one URL to begin with")
+def _some_seeds(seeds: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    if not seeds and not (info.context or {}).get("has_queries"):
+        raise refuse("is an empty list", "write at least one URL to begin with, or queries under sources.sparql")
     return seeds
 
 

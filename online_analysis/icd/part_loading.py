@@ -77,8 +77,11 @@ def load_parts(
     check.find_entity_model(data)
     check.find_archives(data)
     definition = None
+    if has_queries := _has_queries(data):
+        data.setdefault("seeds", [])
     try:
-        definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})
+        context = {"analysers": _with_plugins(analysers, data), "has_queries": has_queries}
+        definition = model.model_validate(data, context=context)
     except ValidationError as error:
         check.mistakes += mistakes_of(error, model, source)
     topic, scope, seeds = (
@@ -97,6 +100,12 @@ def load_parts(
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
     return Loaded(definition, texts, posts, pairs, tuple(check.files), tuple(check.unread))
+
+
+def _has_queries(data: Mapping[str, Value]) -> bool:
+    """Return whether the ICD names queries to SPARQL endpoints, with which a crawl can begin as with seeds."""
+    sources = data.get("sources")
+    return isinstance(sources, dict) and bool(sources.get("sparql"))
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
