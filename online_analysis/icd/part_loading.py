@@ -76,12 +76,10 @@ def load_parts(
     check.read_spam_hosts(data)
     check.find_entity_model(data)
     check.find_archives(data)
+    check.beginning(data)
     definition = None
-    if has_queries := _has_queries(data):
-        data.setdefault("seeds", [])
     try:
-        context = {"analysers": _with_plugins(analysers, data), "has_queries": has_queries}
-        definition = model.model_validate(data, context=context)
+        definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})
     except ValidationError as error:
         check.mistakes += mistakes_of(error, model, source)
     topic, scope, seeds = (
@@ -100,12 +98,6 @@ def load_parts(
     if check.mistakes or definition is None:
         raise IcdError(check.mistakes)
     return Loaded(definition, texts, posts, pairs, tuple(check.files), tuple(check.unread))
-
-
-def _has_queries(data: Mapping[str, Value]) -> bool:
-    """Return whether the ICD names queries to SPARQL endpoints, with which a crawl can begin as with seeds."""
-    sources = data.get("sources")
-    return isinstance(sources, dict) and bool(sources.get("sparql"))
 
 
 def _with_plugins(analysers: tuple[str, ...], data: Mapping[str, Value]) -> tuple[str, ...]:
@@ -267,6 +259,15 @@ class _Check:
             self._add(("scope", "sites"), "leads all over the web where the crawl has no subject", advice)
         if topic.reference_crawl:
             self._add(("topic", "reference_crawl"), "has no subject to refine", advice)
+
+    def beginning(self, data: dict[str, Value]) -> None:
+        """Take no seeds for an empty list of them where queries to SPARQL endpoints begin the crawl; else report it."""
+        sources = data.get("sources")
+        if isinstance(sources, dict) and sources.get("sparql"):
+            data.setdefault("seeds", [])
+        elif data.get("seeds") == []:
+            advice = "write at least one URL to begin with, or queries under sources.sparql"
+            self._add(("seeds",), "is an empty list", advice)
 
     def seeds(self, seeds: tuple[str, ...], scope: Scope) -> None:
         """Report seeds that the scope itself would refuse."""

@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from aahcrawler.definitions import from_meaning
 from online_analysis.icd import Icd, IcdError, SparqlSource
 from online_analysis.icd.source_fields import KeyedQuery, QueryPage
 
@@ -87,5 +88,6 @@ def test_queries_are_enough_to_begin_with(seeds: str) -> None:
     icd = Icd.parse(f"id: works\ncontact: a@b.example\n{seeds}{QUERIES}\n".encode())
     assert icd.seeds == ()
     assert icd.starts == (icd.sources.sparql[0].url(),)
+    assert from_meaning(icd.meaning(), icd.output).starts == icd.starts
     with pytest.raises(IcdError, match="seeds"):
         Icd.parse(f"id: works\ncontact: a@b.example\n{seeds}sources: {{sparql: []}}\n".encode())
