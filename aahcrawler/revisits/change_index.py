@@ -61,9 +61,14 @@ ON CONFLICT DO UPDATE SET seen = excluded.seen, crawl = excluded.crawl WHERE exc
 """
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
 _IDLE: Final = """
-SELECT count(CASE WHEN state = 'changed' THEN json_extract(record, '$.idle') END), count(*) FROM visit
-WHERE page = (SELECT id FROM page WHERE url = ?) AND state IN ('changed', 'unchanged')
+SELECT sum(idle), count(*) FROM (
+  SELECT idle, sum(idle) OVER (ORDER BY at) AS so_far FROM (
+    SELECT at, state = 'changed' AND json_extract(record, '$.idle') IS NOT NULL AS idle FROM visit
+    WHERE page = (SELECT id FROM page WHERE url = ?) AND state IN ('changed', 'unchanged')
+  )
+) WHERE so_far
 """
+"""The visits of a page that found idle lines alone, and those that were compared since the first of them."""
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
@@ -458,7 +463,7 @@ class ChangeIndex(DerivedIndex[bytes]):
         """Return whether idle lines were all that differed on nearly every visit that was compared with another."""
         if url not in self._idle:
             idle, compared = self.base.execute(_IDLE, (url,)).fetchone()
-            self._idle[url] = idle >= max(MIN_VISITS, NEARLY_ALWAYS * compared)
+            self._idle[url] = bool(compared) and idle >= max(MIN_VISITS, NEARLY_ALWAYS * compared)
         return self._idle[url]
 
     def _told(

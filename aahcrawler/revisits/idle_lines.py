@@ -23,7 +23,7 @@ _FARTHEST_ZONE: Final = 56
 _SLACK: Final = 60
 """The seconds that a page may have been made before its answer or after it."""
 _VISITS: Final = re.compile(
-    r"\b(?:visitors?|visits?|hits|(?:page ?)?views|besucher(?:zahl|in|innen|zähler)?|besuche|(?:seiten)?zugriffe|"
+    r"\b(?:visitors?|visits?|(?:page ?)?views|besucher(?:zahl|in|innen|zähler)?|besuche|(?:seiten)?zugriffe|"
     r"(?:seiten)?aufrufe|visiteurs?|visites?|vues|visitas?|visitantes?|visitator[ei]|visite|visualizzazioni|acessos|"
     r"bezoekers?|bezoeken|weergaven|besökare|besøgende|besøkende|visningar|visninger|návštěv(?:y|níků|ník)?|"
     r"odwiedzin(?:y)?|wizyt|посетител(?:ь|и|ей)|просмотр(?:ы|ов)|посещени(?:я|й))\b",

@@ -335,6 +335,13 @@ def test_lines_that_visits_leave_mean_nothing_in_an_object_where_they_differ_on_
     assert found[1].edited == (URL,)
 
 
+def test_a_counter_that_a_page_has_had_for_a_while_is_learned_by_the_visits_since_then(tmp_path: Path) -> None:
+    long = [page(at, "same").model_copy(update={"said": UNCHANGED}) for at in range(1, 30)]
+    told = [differing(30 + at, TEXT).model_copy(update={"idle": True, "edited": (URL,)}) for at in range(3)]
+    kept(tmp_path, page(0, "same"), *long, *told)
+    assert [visit.volatile for visit in visits(tmp_path)] == [False] * 30 + [True] * 3
+
+
 def test_lines_that_visits_leave_on_few_of_them_mean_something(tmp_path: Path) -> None:
     seen = [differing(at, TEXT).model_copy(update={"idle": at % 2 == 0, "edited": (URL,)}) for at in range(12)]
     kept(tmp_path, *seen)
