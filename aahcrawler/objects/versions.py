@@ -180,11 +180,17 @@ def is_edited(former: WebObject, now: WebObject, leaving_out: frozenset[str] = f
     >>> is_edited(one, WebObject("urn:x", "post", "http://a.test/?page=2", {"body": ("Hello there",), "likes": (9,)}))
     False
     """
-    return any(
-        former.properties.get(name) != now.properties.get(name)
-        and _differs(name, _read(former, name), _read(now, name))
-        for name in _COUNTED
-        if name not in leaving_out
+    return any(_is_edited_in(name, former, now) for name in _COUNTED if name not in leaving_out)
+
+
+def edited_fields(former: WebObject, now: WebObject) -> frozenset[str]:
+    """Return the names of the properties by which one version of an object is an edit of another."""
+    return frozenset(name for name in _COUNTED if _is_edited_in(name, former, now))
+
+
+def _is_edited_in(name: str, former: WebObject, now: WebObject) -> bool:
+    return former.properties.get(name) != now.properties.get(name) and _differs(
+        name, _read(former, name), _read(now, name)
     )
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from html import escape
 from pathlib import Path
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from aahcrawler.adaptation.overlay import Evidence, Overlay
 from aahcrawler.annotations.judgements import framed, judgements_of, membership_of, samples_of, with_membership
@@ -269,7 +269,12 @@ def read_seeds(crawl: Path) -> Sequence[Seed]:
 
 
 def _read(path: Path) -> Summary:
-    return Summary.model_validate_json(path.read_bytes())
+    try:
+        return Summary.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        if {each["type"] for each in error.errors()} == {"missing"}:
+            raise ReportError(f"{path.parent}: its crawl has only just begun; try again in a moment") from None
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ from pydantic import ValidationError
 from aahcrawler.derived_index import DerivedIndex, Source, segment_members, segment_sources
 from aahcrawler.layout import CHANGE_LOG, CHANGES, CHANGES_INDEX, INDEXES
 from aahcrawler.revisits.page_comparison import (
+    MIN_VISITS,
+    NEARLY_ALWAYS,
     PlaceEvidence,
     ServerDates,
     dated,
@@ -47,8 +49,26 @@ MAX_LOOKED_AT: Final = 5_000
 """The most visits that are examined for one page of a list."""
 MAX_TIMED_VISITS: Final = 500_000
 """The most visits from which the duration of a crawl is estimated."""
-_LISTED: Final = "SELECT max(at) FROM listed WHERE url = ? AND at <= ?"
+_LISTED: Final = """
+SELECT max(at) FROM listed WHERE url = :url AND at <= :at AND (
+  seen <= :at OR (crawl = :crawl AND at + iif(at % :day = 0, :day, 0) <= :at)
+)
+"""
+"""The newest date that was listed by then; of a list that the same crawl read later, a day that was over by then."""
+_TAKE_LISTED: Final = """
+INSERT INTO listed VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET seen = excluded.seen, crawl = excluded.crawl WHERE excluded.seen < seen
+"""
 _OF_PLACES: Final = frozenset({ChangeKind.CONTENT, ChangeKind.LINKS})
+_IDLE: Final = """
+SELECT sum(idle), count(*) FROM (
+  SELECT idle, sum(idle) OVER (ORDER BY at) AS so_far FROM (
+    SELECT at, state = 'changed' AND json_extract(record, '$.idle') IS NOT NULL AS idle FROM visit
+    WHERE page = (SELECT id FROM page WHERE url = ?) AND state IN ('changed', 'unchanged')
+  )
+) WHERE so_far
+"""
+"""The visits of a page that found idle lines alone, and those that were compared since the first of them."""
 _NEWEST: Final = "visit.at DESC, visit.id DESC"
 _GONE: Final = frozenset({404, 410})
 _NEARLY: Final = 1_000
@@ -75,7 +95,9 @@ _TABLES: Final = (
   visits INTEGER NOT NULL, pages INTEGER NOT NULL, UNIQUE (template, path, numbers, alone)
 )""",
     "CREATE TABLE place_page (place INTEGER, page INTEGER, PRIMARY KEY (place, page)) WITHOUT ROWID",
-    "CREATE TABLE listed (url TEXT, at INTEGER, via TEXT, PRIMARY KEY (url, at, via)) WITHOUT ROWID",
+    """CREATE TABLE listed (
+  url TEXT, at INTEGER, via TEXT, seen INTEGER NOT NULL, crawl INTEGER NOT NULL, PRIMARY KEY (url, at, via)
+) WITHOUT ROWID""",
     "CREATE TABLE stated (url TEXT, via TEXT, frequency TEXT NOT NULL, PRIMARY KEY (url, via)) WITHOUT ROWID",
 )
 _SELECT: Final = """
@@ -133,13 +155,14 @@ class ChangeIndex(DerivedIndex[bytes]):
     """The index of the change log in a crawl's folder."""
 
     schema: ClassVar = _TABLES
-    version: ClassVar = 2
+    version: ClassVar = 3
     at_once: ClassVar = 2_000
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / INDEXES / CHANGES_INDEX)
         self._log = folder / CHANGES
         self._volatile: dict[str, frozenset[Place]] = {}
+        self._idle: dict[str, bool] = {}
         self._servers: dict[str, ServerDates] = {}
         self._lists: bool | None = None
 
@@ -155,7 +178,7 @@ class ChangeIndex(DerivedIndex[bytes]):
 
     def begin(self) -> None:
         """Drop what was learned about sites, and which crawls segments belong to."""
-        self._volatile, self._servers, self._lists = {}, {}, None
+        self._volatile, self._idle, self._servers, self._lists = {}, {}, {}, None
         self._crawls: dict[int, int] = dict(self.base.execute("SELECT segment, number FROM crawl"))
 
     def put(self, entry: bytes, source: int, place: int) -> None:  # noqa: ARG002
@@ -172,8 +195,9 @@ class ChangeIndex(DerivedIndex[bytes]):
                     self.base.execute("INSERT OR REPLACE INTO crawl VALUES (?, ?)", (source, each.crawl))
                     self._crawls[source] = each.crawl
                 case Listed():
-                    dates = [(url, at, each.via) for url, at in each.listed.items()]
-                    self.base.executemany("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", dates)
+                    crawl = self._crawls.get(source, 0)
+                    dates = [(url, at, each.via, each.at, crawl) for url, at in each.listed.items()]
+                    self.base.executemany(_TAKE_LISTED, dates)
                     stated = [(url, each.via, frequency) for url, frequency in each.stated.items()]
                     self.base.executemany("INSERT OR REPLACE INTO stated VALUES (?, ?, ?)", stated)
                 case VisitRecord():
@@ -424,23 +448,35 @@ class ChangeIndex(DerivedIndex[bytes]):
             edited=seen.edited,
             deleted=seen.deleted,
             statements=seen.statements if state == ChangeState.CHANGED else None,
-            dated=dated(before, moment, self._told(seen, state, modified)) if state in _CHANGED else None,
+            dated=dated(before, moment, self._told(seen, crawl, state, modified)) if state in _CHANGED else None,
         )
 
     def _says_nothing(self, seen: VisitRecord) -> bool:
-        """Return whether all differences are at places of the template whose changes mean nothing."""
-        if not seen.places or seen.new or seen.edited or seen.deleted:
+        """Return whether all differences are where the template or, of idle lines, the page differs on every visit."""
+        if seen.idle and self._is_always_idle(seen.url):
+            return True
+        if not seen.places or ((seen.new or seen.edited or seen.deleted) and not seen.idle):
             return False
         return self._known_volatile(seen.template).issuperset(seen.places)
 
-    def _told(self, seen: VisitRecord, state: str, modified: int | None) -> Iterator[tuple[DateSource, datetime]]:
+    def _is_always_idle(self, url: str) -> bool:
+        """Return whether idle lines were all that differed on nearly every visit that was compared with another."""
+        if url not in self._idle:
+            idle, compared = self.base.execute(_IDLE, (url,)).fetchone()
+            self._idle[url] = bool(compared) and idle >= max(MIN_VISITS, NEARLY_ALWAYS * compared)
+        return self._idle[url]
+
+    def _told(
+        self, seen: VisitRecord, crawl: int, state: str, modified: int | None
+    ) -> Iterator[tuple[DateSource, datetime]]:
         """Yield the sources that date a change of the page, with the moment they give, the most trusted first."""
         if state == ChangeState.GONE:
             return
         if modified is not None and self.server_dates(seen.url).are_trusted:
             yield DateSource.LAST_MODIFIED, moment_at(modified)
         if self._has_lists:
-            (listed,) = self.base.execute(_LISTED, (seen.url, seen.at)).fetchone()
+            asked = {"url": seen.url, "at": seen.at, "crawl": crawl, "day": MILLISECONDS_A_DAY}
+            (listed,) = self.base.execute(_LISTED, asked).fetchone()
             if listed is not None:
                 yield DateSource.LISTED, moment_at(listed)
         if seen.shown is not None:

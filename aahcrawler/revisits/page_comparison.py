@@ -25,6 +25,7 @@ from aahcrawler.page import Page
 from aahcrawler.page.dates import MAX_LENGTH, read_date
 from aahcrawler.page.text import BLOCKS, UNREAD, TagPaths, fold
 from aahcrawler.page.zones import Hidden, Zone, Zones
+from aahcrawler.revisits.idle_lines import NUMBER, TOKEN, is_advert, is_idle
 from aahcrawler.revisits.visit_record import ChangeKind, DateSource, Dating, Place
 from aahcrawler.urls import resolve
 
@@ -166,18 +167,17 @@ _AROUND: Final = frozenset({Zone.SIDE, Zone.MENU, Zone.DROPPED})
 _MAX_MASKED: Final = 2_000
 _NOW: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """The moment against which relative dates are read; only that they are dates matters."""
-_NUMBER: Final = re.compile(r"\d+(?:[.,:/'\u00a0\u202f-]?\d+)*")
-_TOKEN: Final = re.compile(r"\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])[0-9a-zA-Z]{12,}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class PageContent:
     """The content of a page: its lines of text by the path of their tags, and its links as written.
 
-    ``base`` is the base URL of the links.
+    ``base`` is the base URL of the links. ``asked_at`` is the moment of the request, by the server's clock if it told.
     """
 
     lines: Mapping[str, Counter[str]]
+    asked_at: datetime
     links: frozenset[str] = frozenset()
     base: str = ""
 
@@ -185,18 +185,20 @@ class PageContent:
     def targets(self) -> frozenset[str]:
         """The URLs to which the links lead, with tokens in them masked."""
         found = (resolve(self.base, reference) for reference in self.links)
-        return frozenset(_TOKEN.sub("#", url) for url in found if url)
+        return frozenset(TOKEN.sub("#", url) for url in found if url)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
     """What differs between two captures of a page, and the places at which the text of its content differs.
 
-    ``places`` is None if more of them differ than are reported.
+    ``places`` is None if more of them differ than are reported. ``idle`` are the lines of both captures that differ, if
+    all of them differ only by the visits (``idle_lines``) and links lead to the same URLs; else it is empty.
     """
 
     kind: ChangeKind
     places: tuple[Place, ...] | None
+    idle: frozenset[str] = frozenset()
 
 
 def is_comparable(page: Page) -> bool:
@@ -210,10 +212,11 @@ def content_of(page: Page) -> PageContent:
     What surrounds the content is left out, unless there is nothing else. The lines of JSON are its values, at the paths
     of their names. Time is linear in the size of the page.
     """
+    asked_at = http_date(page.headers.get("date")) or page.fetched_at
     if page.is_json and len(page.tree):
-        return PageContent(_values(page.tree))
+        return PageContent(_values(page.tree), asked_at)
     if not page.is_html:
-        return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))})
+        return PageContent({"": Counter(filter(None, map(fold, page.text.splitlines())))}, asked_at)
     zones, hidden, paths = Zones(page.tree), Hidden(page.tree), TagPaths()
     known: dict[Element, bool] = {}
     lines: dict[str, Counter[str]] = {}
@@ -224,7 +227,7 @@ def content_of(page: Page) -> PageContent:
         (lines if known[block] else around).setdefault(paths.of(block), Counter())[text] += 1
     links = (link for link in islice(page.tree.iter("a", "area"), MAX_NODES) if zones.of(link) not in _AROUND)
     references = frozenset(reference for link in links if (reference := link.get("href")))
-    return PageContent(lines or around, references, page.base_url)
+    return PageContent(lines or around, asked_at, references, page.base_url)
 
 
 def _values(tree: Element) -> Mapping[str, Counter[str]]:
@@ -246,9 +249,27 @@ def compared(former: PageContent, now: PageContent) -> Difference | None:
     if former.lines != now.lines:
         paths = dict.fromkeys((*former.lines, *now.lines))
         places = [place for path in paths if (place := _place(path, former, now)) is not None]
-        return Difference(ChangeKind.CONTENT, tuple(places) if len(places) <= MAX_PLACES else None)
-    is_same = (former.links, former.base) == (now.links, now.base) or former.targets == now.targets
-    return Difference(ChangeKind.TEMPLATE if is_same else ChangeKind.LINKS, ())
+        if len(places) > MAX_PLACES:
+            return Difference(ChangeKind.CONTENT, None)
+        return Difference(ChangeKind.CONTENT, tuple(places), _idle(places, former, now))
+    return Difference(ChangeKind.TEMPLATE if _leads_alike(former, now) else ChangeKind.LINKS, ())
+
+
+def _leads_alike(former: PageContent, now: PageContent) -> bool:
+    return (former.links, former.base) == (now.links, now.base) or former.targets == now.targets
+
+
+def _idle(places: Iterable[Place], former: PageContent, now: PageContent) -> frozenset[str]:
+    """Return the lines that differ, if they are of adverts, or one at each place which differs only by the visits."""
+    found = set[str]()
+    for place in places:
+        before, after = (content.lines.get(place.path, Counter[str]()) for content in (former, now))
+        gone, came = list((before - after).elements()), list((after - before).elements())
+        is_one = len(gone) == len(came) == 1
+        if not is_advert(place.path) and not (is_one and is_idle(gone[0], came[0], (former.asked_at, now.asked_at))):
+            return frozenset()
+        found |= {*gone, *came}
+    return frozenset(found) if _leads_alike(former, now) else frozenset()
 
 
 def of_data(texts: Difference | None) -> Difference:
@@ -312,7 +333,7 @@ def _mask(text: str) -> str:
         return text
     if len(text) <= MAX_LENGTH and read_date(text, now=_NOW) is not None:
         return "#"
-    return _NUMBER.sub("#", _TOKEN.sub("#", text))
+    return NUMBER.sub("#", TOKEN.sub("#", text))
 
 
 def _lines(tree: Element) -> Iterator[tuple[Element, str]]:

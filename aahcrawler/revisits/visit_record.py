@@ -105,14 +105,15 @@ class Visit:
     ``seconds`` is how long the response took, None if unknown. ``status`` is that of the response, None if none came,
     and ``reason`` why none came, or why a document was not read to its end or not compared. ``state`` compares with the
     visit before, which was at ``previous`` (None: none is known). ``kind`` is None if nothing changed, or it is unknown
-    what did. ``volatile`` means that the differences are at places of the template that differ on nearly every visit;
-    such a place may have said something new this time. ``etag`` and ``last_modified`` are as the server wrote them,
-    ``byte_digest`` is that of the payload in the notation of WARC (``sha1:``), ``text_digest`` the SHA-1 of the text of
-    its content in hexadecimal digits, None if it has none or was not read again. ``size`` counts the bytes of the
-    response as received, and ``requests`` the requests to the site for this visit, including a browser's. ``record_id``
-    is that of the WARC record, empty if nothing came. ``moved_to`` is the target of a redirect. ``new``, ``edited`` and
-    ``deleted`` are the IRIs of web objects, and ``statements`` how many statements or rows of data were added, removed
-    and changed, None if unknown. ``dated`` says when the change happened, None if nothing changed.
+    what did. ``volatile`` means that the differences are at places of the template, or in idle lines of the page,
+    that differ on nearly every visit; such a place may have said something new this time. ``etag`` and
+    ``last_modified`` are as the server wrote them, ``byte_digest`` is that of the payload in the notation of WARC
+    (``sha1:``), ``text_digest`` the SHA-1 of the text of its content in hexadecimal digits, None if it has none or
+    was not read again. ``size`` counts the bytes of the response as received, and ``requests`` the requests to the
+    site for this visit, including a browser's. ``record_id`` is that of the WARC record, empty if nothing came.
+    ``moved_to`` is the target of a redirect. ``new``, ``edited`` and ``deleted`` are the IRIs of web objects, and
+    ``statements`` how many statements or rows of data were added, removed and changed, None if unknown. ``dated``
+    says when the change happened, None if nothing changed.
     """
 
     url: str
@@ -224,6 +225,8 @@ class VisitRecord(BaseModel):
     record: str = ""
     template: str = ""
     places: tuple[Place, ...] | None = None
+    idle: bool = False
+    """Whether all that differs, of web objects too, are lines that differ by the visits alone (``idle_lines``)."""
     to: str = ""
     soft: bool = False
     """Whether the page is an error page, whatever its status (a soft 404)."""

@@ -327,7 +327,7 @@ def of_status(status: int) -> Verdict:
 SEED: Final = "seed"
 PAGES, OBJECTS, RELEVANT, OFF_TOPIC = "site_pages", "site_objects", "site_relevant", "site_off_topic"
 LINKS, FORBIDDEN, TEXTS = "site_links", "site_forbidden", "site_texts"
-_REDIRECT, _WITH_COOKIE, _TRIED, _REFUSED = "redirect", "redirect_with_cookie", "tried", "refused"
+_REDIRECT, _WITH_COOKIE, _TRIED, _REFUSED, _CUT = "redirect", "redirect_with_cookie", "tried", "refused", "cut"
 
 
 def of_page(url: str, verdict: Verdict) -> str:
@@ -338,6 +338,11 @@ def of_page(url: str, verdict: Verdict) -> str:
 def of_attempt(url: str, verdict: Verdict) -> str:
     """Return the note that a URL failed with this verdict and will be tried again."""
     return f"{SEED}:{_TRIED}:{verdict.name} {url}"
+
+
+def of_cut(url: str) -> str:
+    """Return the note that a response to a URL was under way when the crawl ended, and did not end in time."""
+    return f"{SEED}:{_CUT}:{url}"
 
 
 def of_refused_links(url: str, reason: str) -> str:
@@ -394,13 +399,14 @@ class Trail:
     """All notes of a crawl, by URL. If a URL has several verdicts, the best one counts.
 
     ``attempts`` has the verdicts of attempts that were to be repeated, and ``refused`` the reason why no link of a page
-    is followed.
+    is followed. Responses to ``cut`` were under way when the crawl ended.
     """
 
     verdicts: Mapping[str, Verdict]
     redirects: Mapping[str, Redirect]
     attempts: Mapping[str, Verdict]
     refused: Mapping[str, str] = field(default_factory=dict)
+    cut: Collection[str] = frozenset()
 
     @classmethod
     def of(cls, counts: Mapping[str, float]) -> "Trail":
@@ -409,6 +415,7 @@ class Trail:
         redirects: dict[str, Redirect] = {}
         attempts: dict[str, Verdict] = {}
         refused: dict[str, str] = {}
+        cut: set[str] = set()
         for kind, rest in _notes(counts):
             if kind in (_REDIRECT, _WITH_COOKIE):
                 url, _, target = rest.partition(" ")
@@ -417,11 +424,13 @@ class Trail:
                 reason, _, url = rest.rpartition(" ")
                 refused[url] = reason
                 _note(verdicts, Verdict.LINKS.name, url)
+            elif kind == _CUT:
+                cut.add(rest)
             elif kind == _TRIED:
                 _note(attempts, *rest.split(" ", 1))
             else:
                 _note(verdicts, kind, rest)
-        return cls(verdicts, redirects, attempts, refused)
+        return cls(verdicts, redirects, attempts, refused, cut)
 
     def leads_to(self, url: str) -> bool:
         """Return whether a noted redirect has ``url`` as its target."""
@@ -526,7 +535,7 @@ def _result(
         sum(int(counts.get(f"{name}:{site}", 0)) for site in sites)
         for name in (PAGES, OBJECTS, TEXTS, RELEVANT, OFF_TOPIC)
     )
-    detail = "" if verdict is not None or end not in trail.attempts else "it is to be tried again"
+    detail = "" if verdict is not None else _unfinished(trail, end)
     verdict = verdict or trail.attempts.get(end, Verdict.PENDING)
     reason = (trail.refused.get(end, "") or _forbidden(sites, counts)) if pages <= 1 else ""
     if verdict in _PERHAPS_REFUSED:
@@ -534,6 +543,13 @@ def _result(
         verdict = Verdict.LINKS if reason and not objects and not texts else Verdict.FETCHED
     verdict = _settled(verdict, objects, off_topic > 0 == relevant)
     return SeedResult(given, verdict, "" if end == url else end, detail, pages, objects, reason)
+
+
+def _unfinished(trail: Trail, url: str) -> str:
+    """Return what has been tried of a URL that has no verdict yet."""
+    if url in trail.cut:
+        return "its answer was under way when the crawl ended, and did not end"
+    return "it is to be tried again" if url in trail.attempts else ""
 
 
 def _forbidden(sites: Iterable[str], counts: Mapping[str, float]) -> str:

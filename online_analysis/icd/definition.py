@@ -89,12 +89,6 @@ def _contact(text: str) -> str:
     )
 
 
-def _some_seeds(seeds: tuple[str, ...]) -> tuple[str, ...]:
-    if not seeds:
-        raise refuse("is an empty list", "write at least one URL to begin with")
-    return seeds
-
-
 def _default_output(data: dict[str, Any]) -> Path:
     return Path("crawls", data.get("id", "unnamed"))
 
@@ -121,7 +115,7 @@ class Icd(Section):
     )
     contact: Annotated[str, AfterValidator(_contact)] = Field(examples=["archive@example.org"])
     metadata: Metadata = Field(default=Metadata(), examples=["{subject: [floods, dikes]}"])
-    seeds: Annotated[tuple[WebUrl, ...], AfterValidator(_some_seeds)] = Field(examples=["[https://forum.example.org/]"])
+    seeds: tuple[WebUrl, ...] = Field(examples=["[https://forum.example.org/]"])
     topic: TopicWords = Field(default=TopicWords(), examples=["{keywords: [solar power, photovoltaics]}"])
     event: Event | None = Field(default=None, examples=["{start: 2024-05-01, end: 2024-05-31}"])
     scope: Scope = Field(default=Scope(), examples=["{sites: anywhere}"])

@@ -53,6 +53,9 @@ _AS_WRITTEN: Final[Mapping[str, Mapping[str, Any]]] = {
 """Fields that may be written in forms that their sections convert before pydantic sees them."""
 
 
+_WITH_QUERIES: Final = {"type": "object", "required": ["sparql"]}
+
+
 def icd_schema() -> dict[str, Any]:
     """Return the schema. A text that it accepts may still have mistakes that only ``aah icd check`` finds."""
     schema = Icd.model_json_schema()
@@ -64,6 +67,8 @@ def icd_schema() -> dict[str, Any]:
         if name in models:
             _describe(definition, models[name], names[name])
     _describe(schema, Icd, "")
+    schema["required"].remove("seeds")
+    schema["anyOf"] = [{"required": ["seeds"]}, {"required": ["sources"], "properties": {"sources": _WITH_QUERIES}}]
     for name in (Value.__name__, Secret.__name__):
         definitions[name] = _value(definitions[name], may_stand_here=name == Value.__name__)
     definitions.pop("Endpoint", None)

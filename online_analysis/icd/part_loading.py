@@ -76,6 +76,7 @@ def load_parts(
     check.read_spam_hosts(data)
     check.find_entity_model(data)
     check.find_archives(data)
+    check.beginning(data)
     definition = None
     try:
         definition = model.model_validate(data, context={"analysers": _with_plugins(analysers, data)})
@@ -258,6 +259,15 @@ class _Check:
             self._add(("scope", "sites"), "leads all over the web where the crawl has no subject", advice)
         if topic.reference_crawl:
             self._add(("topic", "reference_crawl"), "has no subject to refine", advice)
+
+    def beginning(self, data: dict[str, Value]) -> None:
+        """Take no seeds for an empty list of them where queries to SPARQL endpoints begin the crawl; else report it."""
+        sources = data.get("sources")
+        if isinstance(sources, dict) and sources.get("sparql"):
+            data.setdefault("seeds", [])
+        elif data.get("seeds") == []:
+            advice = "write at least one URL to begin with, or queries under sources.sparql"
+            self._add(("seeds",), "is an empty list", advice)
 
     def seeds(self, seeds: tuple[str, ...], scope: Scope) -> None:
         """Report seeds that the scope itself would refuse."""

@@ -11,6 +11,7 @@ import pytest
 from aahcrawler.crawl.directory.crawl_runs import EndedRun, Start, current_run, is_over, rotation
 from aahcrawler.crawl.directory.folder import CrawlFolder, CrawlRefusedError
 from aahcrawler.crawls import number
+from aahcrawler.report.report_page import ReportError, read_collection
 from online_analysis.icd import Icd
 from tests.forking import forked
 
@@ -49,6 +50,11 @@ def contents(folder: Path) -> dict[str, str]:
     return {name: (folder / name).read_text() for name in FILES if (folder / name).exists()}
 
 
+def begun(number: int) -> dict[str, str]:
+    """Return the contents of a folder in which a crawl has only just begun."""
+    return {"crawl.json": f'{{"crawl": {number}, "state": "running"}}\n'}
+
+
 def test_a_first_crawl_begins_and_goes_on_once_it_has_a_definition(tmp_path: Path) -> None:
     icd = definition(tmp_path)
     folder = CrawlFolder.open(icd)
@@ -67,7 +73,7 @@ def test_a_crawl_that_is_over_makes_room_for_the_next(tmp_path: Path) -> None:
         before = contents(root)
         folder = CrawlFolder.open(icd)
         assert (folder.run.number, folder.run.start) == (last + 1, Start.NEXT)
-        assert contents(root) == {}
+        assert contents(root) == begun(last + 1)
         assert contents(root / "former" / str(last)) == before
         assert folder.known_topic == root / "former" / str(last) / "topic.json"
         folder.close()
@@ -113,6 +119,17 @@ def test_a_summary_without_a_number_is_that_of_a_first_crawl(tmp_path: Path) -> 
     assert current_run(root, icd).number == 2
 
 
+def test_a_reader_finds_a_summary_at_every_step(tmp_path: Path) -> None:
+    root = a_crawl(definition(tmp_path))
+    numbers = []
+    for step in rotation(root, 1):
+        step()
+        numbers.append(json.loads((root / "crawl.json").read_text())["crawl"])
+    assert numbers == [1] * 6 + [2]
+    with pytest.raises(ReportError, match="has only just begun"):
+        read_collection(root)
+
+
 @pytest.mark.parametrize("steps", range(8))
 def test_a_kill_at_any_step_leaves_the_crawl_over_or_the_next_one_begun(steps: int, tmp_path: Path) -> None:
     icd = definition(tmp_path)
@@ -124,7 +141,7 @@ def test_a_kill_at_any_step_leaves_the_crawl_over_or_the_next_one_begun(steps: i
     assert number(root) == (2 if steps >= 2 else 1)
     folder = CrawlFolder.open(icd)
     assert (folder.run.number, folder.run.start) == (2, Start.NEXT)
-    assert contents(root) == {}
+    assert contents(root) == begun(2)
     assert contents(root / "former" / "1") == before
     assert [path.name for path in (root / "former").iterdir()] == ["1"]
     folder.close()

@@ -5,7 +5,7 @@ import pytest
 
 from aahcrawler.crawl.fetch import download_handler as download
 from aahcrawler.crawl.fetch.download_handler import OpenDownloads
-from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.crawl.lease.lease_source import CutError
 from aahcrawler.wire.client import WireResponse
 from tests import skipping
 
@@ -33,7 +33,7 @@ def outcome(seconds: float, ending_after: float | None) -> Any:
 @pytest.mark.parametrize("ending_after", [0, 0.02])
 def test_what_takes_long_after_the_ending_is_given_up(monkeypatch: pytest.MonkeyPatch, ending_after: float) -> None:
     monkeypatch.setattr(download, "GRACE", 0.05)
-    with pytest.raises(StoppedError):
+    with pytest.raises(CutError):
         outcome(30, ending_after)
 
 

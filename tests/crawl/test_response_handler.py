@@ -27,7 +27,7 @@ from aahcrawler.crawl.directory.folder import CrawlFolder
 from aahcrawler.crawl.fetch.download_handler import Captured, CapturedResponse
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
-from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.crawl.lease.lease_source import CutError, StoppedError
 from aahcrawler.crawl.response.handler import rest_asked
 from aahcrawler.crawl.response.lease_ending import RequisiteBudgetError
 from aahcrawler.crawl.startup.job import assemble
@@ -48,7 +48,7 @@ from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page.onward import MAX_REDIRECTS
 from aahcrawler.scope import Scope
 from aahcrawler.scores import Findings, Lessons
-from aahcrawler.seeds import of_attempt, of_reason
+from aahcrawler.seeds import of_attempt, of_cut, of_reason
 from aahcrawler.segments import SegmentError
 from aahcrawler.sources.source import Resolution, Source
 from aahcrawler.tallies import SOURCES_UNAVAILABLE
@@ -599,6 +599,13 @@ def test_what_had_to_be_let_go_at_the_end_goes_back(bench: Bench) -> None:
     bench.fail(lease(), StoppedError())
     assert bench.recorder.released == ["http://a.test/"]
     assert bench.recorder.done == ["release"]
+    assert not bench.recorder.counted
+
+
+def test_a_seed_whose_answer_was_under_way_at_the_end_goes_back_with_a_note(bench: Bench) -> None:
+    bench.fail(lease(), CutError())
+    assert bench.recorder.released == ["http://a.test/"]
+    assert bench.recorder.counted == {of_cut("http://a.test/"): 1}
 
 
 def test_what_finds_its_address_busy_goes_back_until_its_turn_comes(bench: Bench) -> None:

@@ -162,3 +162,11 @@ def test_a_seed_under_maintenance_is_told_while_the_crawl_waits_for_it(tmp_path:
     assert crawled.ended.code == 3
     seed = crawled.summary["seeds"][0]
     assert (seed["verdict"], seed["detail"]) == ("under maintenance", "it is to be tried again")
+
+
+def test_the_last_line_counts_seeds_that_are_named_as_not_fetched_yet(tmp_path: Path) -> None:
+    seeds = ["http://good.test/", "http://good.test/later"]
+    with serving(world()) as site:
+        told = crawl(tmp_path, seeds, network=network(site, "good.test"), limits={"pages": 1}).ended.err.splitlines()
+    assert any(line.startswith("seed http://good.test/later: not fetched yet") for line in told)
+    assert "1 of 2 seeds not fetched yet" in told[-1]

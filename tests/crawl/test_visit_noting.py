@@ -1,7 +1,7 @@
 """What is kept of each visit for the log of changes."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -25,7 +25,7 @@ from aahcrawler.objects.versions import Changes
 from aahcrawler.page import Headers, Page
 from aahcrawler.pipeline.analysis import PageAnalysis
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, Place, VisitRecord
-from aahcrawler.webobject import WebObject
+from aahcrawler.webobject import Value, WebObject
 from online_analysis.document import Document, DocumentPart
 
 AT = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -161,6 +161,80 @@ def test_objects_that_changed_are_content_and_date_it() -> None:
     assert seen.shown == seen.at - round(timedelta(days=2) / timedelta(milliseconds=1))
     other = Bench().noted(replace(visit, found=found, changes=Changes(edited=(f"{URL}#2",))))
     assert other.shown is None  # That of another object says nothing of the one that was edited.
+
+
+Properties = Mapping[str, tuple[Value, ...]]
+
+
+def noted_edit(pages: Sequence[bytes], objects: Sequence[Properties]) -> VisitRecord:
+    """Note a visit of a page that is an object itself, and was edited."""
+    one, other = (WebObject(URL, "article", URL, properties) for properties in objects)
+    visit = visit_of(pages[1])
+    assert visit.found is not None
+    return Bench(pages[0]).noted(
+        replace(
+            visit,
+            comparison=replace(visit.comparison, before=Metadata(url=URL, objects=(one,))),
+            found=replace(visit.found, metadata=replace(visit.found.metadata, objects=(other,))),
+            changes=Changes(edited=(URL,)),
+        )
+    )
+
+
+STORY = "<body><main><h1>Flood</h1><p>The dike was raised.</p><p>{}</p></main></body>"
+
+
+@pytest.mark.parametrize(
+    ("former", "now", "is_idle"),
+    [
+        ("You are visitor number 1,204.", "You are visitor number 1,318.", True),
+        ("Besucher heute: 12, gesamt: 1.204", "Besucher heute: 3, gesamt: 1.318", True),
+        ("You are visitor number 1,204.", "You are visitor number 1,103.", False),
+        ("Made on 2.3.2026 at 13:00:01", "Made on 2.3.2026 at 13:00:09", True),
+        ("The river stands at 312 cm.", "The river stands at 318 cm.", False),
+        ("Tickets are 12.50 EUR.", "Tickets are 13.50 EUR.", False),
+        ("The next train leaves at 12:15.", "The next train leaves at 12:30.", False),
+        ("Fly to Rome!", "Buy boots!", False),
+        ("We had 40 visitors on Sunday.", "We had 50 guests on Monday.", False),
+    ],
+)
+def test_a_line_of_an_object_is_idle_where_visits_alone_make_it_differ(former: str, now: str, is_idle: bool) -> None:
+    pages = [STORY.format(text).encode() for text in (former, now)]
+    bodies: list[Properties] = [
+        {"title": ("Flood",), "body": (f"The dike was raised.\n{text}",)} for text in (former, now)
+    ]
+    seen = noted_edit(pages, bodies)
+    assert (seen.kind, seen.edited, seen.idle) == (ChangeKind.CONTENT, (URL,), is_idle)
+    if is_idle:
+        assert not noted_edit(pages, (bodies[0], {**bodies[1], "title": ("Flood again",)})).idle
+        longer: Properties = {"body": (f"The dike was raised again.\n{now}",)}
+        assert not noted_edit((pages[0], pages[1].replace(b"raised", b"raised again")), (bodies[0], longer)).idle
+        assert not noted_edit(pages, (bodies[0], longer)).idle, "its own text differs where the page shows it not"
+
+
+def test_an_object_whose_date_is_the_time_of_the_request_is_idle_with_the_line_that_tells_it() -> None:
+    lines = "Made at 13:00:02", "Made at 13:00:09"
+    pages = [STORY.format(line).encode() for line in lines]
+    dates = BEFORE + timedelta(hours=1, seconds=2), AT + timedelta(hours=1, seconds=9)
+    objects: list[Properties] = [{"body": (line,), "date": (date,)} for line, date in zip(lines, dates, strict=True)]
+    assert noted_edit(pages, objects).idle
+    assert not noted_edit(pages, (objects[0], {**objects[1], "date": (AT - timedelta(hours=3, minutes=5),)})).idle
+
+
+def test_a_paragraph_that_calls_itself_an_advertisement_is_idle() -> None:
+    bodies: list[Properties] = [{"body": (f"The dike was raised.\n{text}",)} for text in ("Fly to Rome!", "Buy boots!")]
+    pages = [STORY.format(text).replace("<p>" + text, "<p class=ad>" + text) for text in ("Fly to Rome!", "Buy boots!")]
+    assert noted_edit([page.encode() for page in pages], bodies).idle
+    assert not noted_edit((pages[0].encode(), pages[1].replace("raised", "cut").encode()), bodies).idle
+
+
+def test_links_alone_are_of_the_links_though_they_are_edits_of_an_object() -> None:
+    pages = [BODY.replace(b"It froze", b"<a href='/%s'>It</a> froze" % name) for name in (b"a", b"b")]
+    links: list[Properties] = [{"links": (f"http://a.test/{name}",), "body": ("It froze over.",)} for name in "ab"]
+    seen = noted_edit(pages, links)
+    assert (seen.kind, seen.edited) == (ChangeKind.LINKS, (URL,))
+    assert noted_edit(pages, (links[0], {**links[1], "title": ("Ice",)})).kind is ChangeKind.CONTENT
+    assert noted_edit((pages[0], pages[1].replace(b"over", b"under")), links).kind is ChangeKind.CONTENT
 
 
 def test_of_a_former_capture_that_is_damaged_nobody_can_tell_what_changed() -> None:

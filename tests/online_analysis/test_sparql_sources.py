@@ -3,7 +3,8 @@
 import pytest
 from pydantic import ValidationError
 
-from online_analysis.icd import SparqlSource
+from aahcrawler.definitions import from_meaning
+from online_analysis.icd import Icd, IcdError, SparqlSource
 from online_analysis.icd.source_fields import KeyedQuery, QueryPage
 
 ENDPOINT = "https://data.test/sparql?default-graph-uri=http%3A%2F%2Fg.test%2F"
@@ -77,3 +78,16 @@ def test_pages_by_keys_are_known_by_their_urls() -> None:
     assert source.behind_key('http://a.test/"} DROP ALL', 12_000, 3) is None
     assert source.behind_key("http://a.test/" + "x" * 4_000, 12_000, 3) is None
     assert source.page(source.url(page).replace("behind", "before")) is None
+
+
+QUERIES = "sources: {sparql: [{endpoint: 'https://data.test/sparql', query: 'SELECT ?s { ?s ?p ?o } ORDER BY ?s'}]}"
+
+
+@pytest.mark.parametrize("seeds", ["", "seeds: []\n"])
+def test_queries_are_enough_to_begin_with(seeds: str) -> None:
+    icd = Icd.parse(f"id: works\ncontact: a@b.example\n{seeds}{QUERIES}\n".encode())
+    assert icd.seeds == ()
+    assert icd.starts == (icd.sources.sparql[0].url(),)
+    assert from_meaning(icd.meaning(), icd.output).starts == icd.starts
+    with pytest.raises(IcdError, match="seeds"):
+        Icd.parse(f"id: works\ncontact: a@b.example\n{seeds}sources: {{sparql: []}}\n".encode())

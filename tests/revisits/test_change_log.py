@@ -245,6 +245,28 @@ def test_lists_and_the_page_itself_date_a_change(tmp_path: Path) -> None:
     assert [each.by for each in told if each] == [DateSource.COMPARISON, DateSource.CONTENT, DateSource.LISTED]
 
 
+@pytest.mark.parametrize(
+    ("read", "crawl", "told", "by"),
+    [
+        (-1 / 48, 1, datetime(2026, 3, 2, tzinfo=UTC), DateSource.LISTED),
+        (1 / 48, 1, datetime(2026, 3, 2, tzinfo=UTC), DateSource.COMPARISON),
+        (1 / 48, 1, datetime(2026, 3, 2, 9, 30, tzinfo=UTC), DateSource.LISTED),
+        (1 / 48, 1, datetime(2026, 3, 1, tzinfo=UTC), DateSource.LISTED),
+        (7, 2, datetime(2026, 3, 1, tzinfo=UTC), DateSource.COMPARISON),
+    ],
+)
+def test_a_date_that_is_listed_later_dates_no_visit_that_it_may_be_later_than(
+    tmp_path: Path, read: float, crawl: int, told: datetime, by: DateSource
+) -> None:
+    kept(tmp_path, page(0, "a"))
+    with ChangeLog(tmp_path / CHANGES, "other", crawl, lambda: BEGUN) as log:
+        log.listed("http://a.test/sitemap.xml", BEGUN + read * DAY, {URL: told})
+        log.listed("http://a.test/sitemap.xml", BEGUN + 9 * DAY, {URL: told})
+    dated = last(tmp_path).dated
+    assert dated is not None
+    assert dated.by is by
+
+
 # What changes on every visit
 
 COUNTER = Place("html/body/div.stats/p", numbers=True, alone=True)
@@ -293,6 +315,37 @@ def test_what_became_of_objects_counts_wherever_it_stands(tmp_path: Path) -> Non
     told = [differing(number, COUNTER) for number in range(5)]
     kept(tmp_path, *told[:4], told[4].model_copy(update={"edited": ("http://a.test/page#1",)}))
     assert last(tmp_path).kind is ChangeKind.CONTENT
+
+
+@pytest.mark.parametrize("others", [0, 40])
+def test_lines_that_visits_leave_mean_nothing_in_an_object_where_they_differ_on_nearly_every_visit_of_its_page(
+    tmp_path: Path, others: int
+) -> None:
+    unchanged = {"said": UNCHANGED, "template": "a.test /page"}
+    beside = [page(at / 10, "same", url=f"{URL}{at}") for at in range(others)]
+    again = [page(5 + at / 10, "same", url=f"{URL}{at}").model_copy(update=unchanged) for at in range(others)]
+    told = [differing(number, TEXT).model_copy(update={"idle": True, "edited": (URL,)}) for number in range(5)]
+    kept(tmp_path, *beside, *told[:2], *again)
+    assert {visit.volatile for visit in visits(tmp_path, URL)} == {False}, "two visits are no evidence"
+    kept(tmp_path, *told[2:4], name="later", number=2)
+    kept(tmp_path, told[4].model_copy(update={"idle": False}), name="last", number=3)
+    found = list(visits(tmp_path, URL))
+    assert [visit.volatile for visit in found] == [True, True, True, True, False]
+    assert [visit.matters for visit in found] == [False, False, False, False, True], "another line was edited, too"
+    assert found[1].edited == (URL,)
+
+
+def test_a_counter_that_a_page_has_had_for_a_while_is_learned_by_the_visits_since_then(tmp_path: Path) -> None:
+    long = [page(at, "same").model_copy(update={"said": UNCHANGED}) for at in range(1, 30)]
+    told = [differing(30 + at, TEXT).model_copy(update={"idle": True, "edited": (URL,)}) for at in range(3)]
+    kept(tmp_path, page(0, "same"), *long, *told)
+    assert [visit.volatile for visit in visits(tmp_path)] == [False] * 30 + [True] * 3
+
+
+def test_lines_that_visits_leave_on_few_of_them_mean_something(tmp_path: Path) -> None:
+    seen = [differing(at, TEXT).model_copy(update={"idle": at % 2 == 0, "edited": (URL,)}) for at in range(12)]
+    kept(tmp_path, *seen)
+    assert {visit.volatile for visit in visits(tmp_path)} == {False}
 
 
 def test_lists_tell_how_often_pages_change_and_which_section_they_are_of(tmp_path: Path) -> None:

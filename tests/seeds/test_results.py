@@ -55,6 +55,13 @@ def test_a_seed_that_is_to_be_tried_again_says_what_it_met() -> None:
     assert result("seed:tried:NO_SUCH http://a.test/").verdict is Verdict.PENDING
 
 
+def test_a_seed_whose_answer_did_not_end_with_the_crawl_says_so_until_it_is_fetched() -> None:
+    found = result(seeds.of_cut(A))
+    assert (found.verdict, found.gave_nothing) == (Verdict.PENDING, False)
+    assert found.detail == "its answer was under way when the crawl ended, and did not end"
+    assert result(seeds.of_cut(A), seeds.of_page(A, Verdict.FETCHED)).detail == ""
+
+
 def test_chains_end_where_they_end() -> None:
     notes = (seeds.of_redirect(A, B, sets_cookie=False), seeds.of_redirect(B, C, sets_cookie=False))
     assert result(*notes).verdict is Verdict.PENDING

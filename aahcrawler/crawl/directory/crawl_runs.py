@@ -23,6 +23,8 @@ from aahcrawler.layout import DEFINITION, FORMER, KEEPER, LOCK, LOG, REPORT, SUM
 from aahcrawler.segments import no_link
 from online_analysis.icd import Icd
 
+RUNNING = "running"
+"""The state of a crawl that is under way."""
 FINISHED = "finished"
 """Why a crawl ended that has nothing more to fetch; also Scrapy's word for it."""
 
@@ -113,13 +115,16 @@ def joined_run(root: Path, number_at_hand: int, *, may_change: bool) -> CrawlRun
 
 
 def rotation(root: Path, crawl: int) -> tuple[Callable[[], None], ...]:
-    """Return the steps that make room for the next crawl, to be done in their order."""
+    """Return the steps that make room for the next crawl, to be done in their order.
+
+    There is a summary all the time: the last step replaces it by that of a crawl that runs and has said nothing yet.
+    """
     former = root / FORMER / str(crawl)
     return (
         partial(former.mkdir, parents=True, exist_ok=True),
         partial(_copy, root / SUMMARY, former / SUMMARY),
         *(partial(_move, root / name, former / name) for name in MOVED),
-        partial((root / SUMMARY).unlink, missing_ok=True),
+        partial(write_whole, root / SUMMARY, f'{{"crawl": {crawl + 1}, "state": "{RUNNING}"}}\n'),
     )
 
 

@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from aahcrawler.crawl.fetch.ip_claims import IP_CLAIM, Claim
-from aahcrawler.crawl.lease.lease_source import StoppedError
+from aahcrawler.crawl.lease.lease_source import CutError
 from aahcrawler.exchange import Exchange
 from aahcrawler.page import Page
 from aahcrawler.page.decoding import Fault, decode_content
@@ -138,7 +138,7 @@ class WireDownloadHandler(BaseDownloadHandler):
         """Return the response, whatever its status.
 
         Raise ``WireError`` where there is none, ``IpAddressBusyError`` where the host's IP address is not to be asked
-        soon, and ``StoppedError`` where it did not come before the crawl's end.
+        soon, and ``CutError`` where it did not come before the crawl's end.
         """
         claim: Claim | None = request.meta.get(IP_CLAIM)
         timeout = request.meta.get("download_timeout")
@@ -178,7 +178,7 @@ class OpenDownloads:
         self._watchers: list[asyncio.Task[None]] = []
 
     async def until(self, ending: asyncio.Event | None, fetch: Coroutine[Any, Any, WireResponse]) -> WireResponse:
-        """Return what is fetched; raise ``StoppedError`` where that takes longer than ``GRACE`` after the ending."""
+        """Return what is fetched; raise ``CutError`` where that takes longer than ``GRACE`` after the ending."""
         if ending is None:
             return await fetch
         limits = self._limits_of(ending)
@@ -188,7 +188,7 @@ class OpenDownloads:
                 return await fetch
         except TimeoutError:
             if limit.expired():
-                raise StoppedError from None
+                raise CutError from None
             raise
         finally:
             limits.discard(limit)

@@ -83,6 +83,10 @@ class StoppedError(Exception):
     """The crawl ends before a request was sent, or before its response came; nothing is known of the URL."""
 
 
+class CutError(StoppedError):
+    """The crawl ends while a response is under way."""
+
+
 class LostLeaseError(Exception):
     """A lease was lost before its URL was asked for: the URL is somebody else's now."""
 

@@ -329,10 +329,14 @@ def say(console: Console, text: str) -> None:
 
 def _of_seeds(crawl: Countable) -> str:
     found = results(crawl)
+    if len(found) == 1:
+        return "; the seed gave nothing" if found[0].gave_nothing else ""
+    many = f"of {len(found):,} seeds"
     nothing = sum(each.gave_nothing for each in found)
+    waiting = sum(each.verdict is Verdict.PENDING for each in found)
     if not nothing:
-        return ""
-    return f"; {nothing:,} of {len(found):,} seeds gave nothing" if len(found) > 1 else "; the seed gave nothing"
+        return f"; {waiting:,} {many} not fetched yet" if waiting else ""
+    return f"; {nothing:,} {many} gave nothing{f', {waiting:,} not fetched yet' if waiting else ''}"
 
 
 def _ending(reason: str) -> str:

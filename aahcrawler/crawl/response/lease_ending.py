@@ -14,7 +14,7 @@ from aahcrawler.crawl.core.site_sessions import LoginFailedError
 from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.health.outages import is_full, is_local
-from aahcrawler.crawl.lease.lease_source import LostLeaseError, StoppedError
+from aahcrawler.crawl.lease.lease_source import CutError, LostLeaseError, StoppedError
 from aahcrawler.crawl.response.response_steps import LeaseHandling, ResponseSteps, RunningCrawl
 from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapError
 from aahcrawler.frontier.protocol import UNSCORED, Lease, Offer, Outcome, Rescore, State
@@ -123,6 +123,9 @@ class LeaseEnding(LeaseHandling):
             case LostLeaseError():
                 logger.warning("%s: its lease had run out before it was asked for", lease.url)
             case StoppedError():
+                if isinstance(error, CutError) and (noted := self._steps.seed_trail.cut(lease)):
+                    logger.info("%s: its answer was under way when the crawl ended, and did not end", lease.url)
+                    await self._writer.count(noted)
                 await self._give_back(lease)
             case IpAddressBusyError():
                 await self._let_others_go_first(lease, error)

@@ -71,6 +71,10 @@ class SeedTrail:
         verdict = seeds.of_reason(reason) if is_told or page is None else await self._wall(page, Metadata())
         return {seeds.of_attempt(lease.url, verdict): 1}
 
+    def cut(self, lease: Lease) -> Mapping[str, float]:
+        """Return the notes on a URL whose response was under way when the crawl ended."""
+        return {seeds.of_cut(lease.url): 1} if self._is_of_seed(lease) else NOTHING
+
     async def _note(
         self, lease: Lease, page: Page, found: PageAnalysis, discovered: DiscoveredLinks, rows: int | None
     ) -> str:

@@ -1,6 +1,7 @@
 """Keep what each visit of a page found, for the log of changes."""
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,9 +21,11 @@ from aahcrawler.documents.formats import JSON, format_of
 from aahcrawler.exchange import Exchange
 from aahcrawler.frontier.protocol import Lease
 from aahcrawler.metadata import LinkType, Metadata
-from aahcrawler.objects.versions import Changes
+from aahcrawler.objects.versions import Changes, edited_fields
 from aahcrawler.page import Page
+from aahcrawler.page.text import fold
 from aahcrawler.pipeline.analysis import PageAnalysis
+from aahcrawler.revisits.idle_lines import is_of_request
 from aahcrawler.revisits.page_comparison import (
     Difference,
     compared,
@@ -42,6 +45,8 @@ _SAME: Final = Difference(ChangeKind.TEMPLATE, ())
 _MAX_OBJECTS: Final = 200
 """Objects of each kind of change that are named; all of them are in the triples."""
 _MAX_FIELD: Final = 1_000
+_TEXTS: Final = frozenset({"body", "description"})
+"""The properties of an object that hold lines of its page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +150,20 @@ def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
     if comparison.unmodified and former is not None:
         fields["payload"] = labelled_digest(former.digest)
     said = None if comparison.change is None else ChangeState(comparison.change)
-    kind = None if difference is None else difference.kind
+    kind, is_idle = _judged(visit, difference, metadata.objects)
     return VisitRecord.model_validate(
         {
             **fields,
             "status": visit.page.status,
             "said": said,
-            "kind": ChangeKind.CONTENT if kind is not None and changes else kind,
+            "kind": kind,
             "compared": None if former is None else milliseconds(former.last_seen),
             "shown": _shown(visit, metadata.objects),
             "text": _text_of(visit.found),
             # Lists are made by no template; so they count for nothing where pages are counted.
             "template": "" if comparison.is_list else template_of(lease.url, metadata.application, metadata.level),
             "places": None if difference is None else difference.places,
+            "idle": is_idle,
             "to": _redirect(visit.page, metadata),
             "soft": metadata.trap == Trap.SOFT_404,
             "rendered": comparison.page.rendered,
@@ -168,6 +174,63 @@ def _record(visit: AnsweredVisit, difference: Difference | None) -> VisitRecord:
             "statements": comparison.statements,
             "reason": comparison.unread[:MAX_REASON],
         }
+    )
+
+
+def _judged(
+    visit: AnsweredVisit, difference: Difference | None, objects: Sequence[WebObject]
+) -> tuple[ChangeKind | None, bool]:
+    """Return what has changed of a page and its objects, and whether it is nothing but what visits themselves leave.
+
+    Links of a page belong to its objects, too: where those are all that was edited, links have changed, not content.
+    """
+    if difference is None or not visit.changes:
+        return (None, False) if difference is None else (difference.kind, bool(difference.idle))
+    edits = _edits(visit, objects)
+    if edits and difference.kind is ChangeKind.LINKS and all(edited_fields(*edit) == {"links"} for edit in edits):
+        return ChangeKind.LINKS, False
+    is_idle = bool(edits and difference.idle) and all(
+        _is_of_lines(*edit, difference.idle) and _is_dated_alike(visit, *edit) for edit in edits
+    )
+    return ChangeKind.CONTENT, is_idle
+
+
+def _edits(visit: AnsweredVisit, objects: Sequence[WebObject]) -> list[tuple[WebObject, WebObject]]:
+    """Return both versions of each edited object; none where an object is new or gone, or a version is not known."""
+    changes, before = visit.changes, visit.comparison.before
+    if changes is None or before is None or changes.added or changes.deleted:
+        return []
+    former, now = ({each.iri: each for each in known} for known in (before.objects, objects))
+    if not all(name in former and name in now for name in changes.edited):
+        return []
+    return [(former[name], now[name]) for name in changes.edited]
+
+
+def _is_of_lines(former: WebObject, now: WebObject, lines: frozenset[str]) -> bool:
+    """Return whether an object was edited in its text and date alone, and in some lines alone, none more or less."""
+    if not edited_fields(former, now) <= _TEXTS | {"date"}:
+        return False
+    for name in _TEXTS:
+        before, after = (
+            Counter(fold(line) for text in each.properties.get(name, ()) for line in str(text).splitlines())
+            for each in (former, now)
+        )
+        gone, came = before - after, after - before
+        if gone.total() != came.total() or not lines.issuperset([*gone, *came]):
+            return False
+    return True
+
+
+def _is_dated_alike(visit: AnsweredVisit, *versions: WebObject) -> bool:
+    """Return whether both versions of an object have the same date, or that of their own requests."""
+    former = visit.comparison.former
+    dates = [each.properties.get("date", ()) for each in versions]
+    if former is None or dates[0] == dates[1]:
+        return former is not None
+    return len(dates[0]) == len(dates[1]) and all(
+        isinstance(told, datetime) and told.tzinfo is not None and is_of_request(told, asked)
+        for each, asked in zip(dates, (former.last_seen, visit.capture.date), strict=True)
+        for told in each
     )
 
 
