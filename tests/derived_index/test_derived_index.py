@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.derived_index import DerivedIndex, Standing, coverage
 from aahcrawler.segments import OPEN, recover
+from tests.crawl.crawling import PATIENCE
 from tests.derived_index.kinds import KINDS, Held, Kind
 from tests.forking import Forked, forked
 
@@ -106,31 +107,32 @@ def test_one_that_has_caught_up_equals_one_that_is_built_anew(name: str, steps: 
 
 
 CATCHES_UP = """
-import sys
+import os, signal, sys
 from pathlib import Path
 from tests.derived_index.kinds import KINDS
 
-index = KINDS[sys.argv[1]].index(Path(sys.argv[2])).open()
+index, left = KINDS[sys.argv[1]].index(Path(sys.argv[2])).open(), int(sys.argv[3])
 index.at_once = 1
 print("begun", flush=True)
 while index.step():
-    print("step", flush=True)
+    left -= 1
+    if left == 0:  # The next step is in the midst of its work then.
+        index.base.set_progress_handler(lambda: os.kill(os.getpid(), signal.SIGKILL), 50)
 index.close()
 """
 
 
-def catching_up(kind: Kind, folder: Path) -> Forked:
+def catching_up(kind: Kind, folder: Path, killed_after: int = 0) -> Forked:
     name = next(name for name, each in KINDS.items() if each is kind)
-    return forked(CATCHES_UP, name, folder)
+    return forked(CATCHES_UP, name, folder, killed_after)
 
 
 def test_a_kill_while_it_catches_up_costs_nothing_and_doubles_nothing(kind: Kind, folder: Path) -> None:
     wanted = anew(kind, folder)
-    for after in (1, 9, 23):
-        with catching_up(kind, folder) as child:
-            for _ in range(after):
-                child.stdout.readline()
-            child.kill()
+    for after in (1, 8, 12):
+        with catching_up(kind, folder, after) as child:
+            child.communicate(PATIENCE)
+            assert child.returncode == -9
         with closing(kind.index(folder).open()) as index:
             assert number_of(kind.held(index)) < number_of(wanted)
     assert caught_up(kind, folder) == wanted
