@@ -38,7 +38,7 @@ _ALONE: Final = re.compile(
 )
 _MOMENT: Final = re.compile(r"\([^()]*\d[^()]*\)\s*")
 _CLOCK: Final = re.compile(r"\d{1,2}[:.h]\d{2}(?!\d)")
-_SIGNS: Final = " \u00a0\t↑»«>|·•,-–—→➥\u2191"
+_SIGNS: Final = " \u00a0\t↑»«>|·•,-–—→➥"
 
 
 def without_quote_heads(text: str) -> str:
