@@ -70,8 +70,8 @@ class WireResponse:
 
     ``headers`` are in the order and case in which they were received. ``payload`` is the body without transfer coding,
     but with content coding, at most ``WireRequest.keep`` bytes of it; ``payload_complete`` says whether this is the
-    server's whole body. ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds until its first
-    byte. The caller closes the exchange of the response.
+    server's whole body. ``elapsed`` is the duration of the exchange in seconds, ``latency`` the seconds for which the
+    server let wait for its first byte. The caller closes the exchange of the response.
     """
 
     exchange: Exchange

@@ -16,6 +16,8 @@ from aahcrawler.wire.reception import Reception
 from aahcrawler.wire.request import Origin
 from aahcrawler.wire.settings import KeepAlive
 
+PULSE = 0.25
+"""Seconds between two looks at whether this process kept up while it waits for a first byte."""
 _QUICK_ACK: int | None = getattr(sockets, "TCP_QUICKACK", None)
 """The socket option to acknowledge at once; None on systems other than Linux."""
 
@@ -82,6 +84,8 @@ class Connection(asyncio.Protocol):
         self._patience = Patience(0, 0, 0)
         self._heard_at = 0.0
         self._first_byte_at: float | None = None
+        self._pulse: asyncio.TimerHandle | None = None
+        self._late = 0.0
 
     @property
     def usable(self) -> bool:
@@ -89,9 +93,10 @@ class Connection(asyncio.Protocol):
         return self._reception is None and self._transport is not None and not self._transport.is_closing()
 
     async def exchange(self, request: bytes, reception: Reception, patience: Patience) -> float:
-        """Send a request and fill the reception; return the seconds until the first byte came.
+        """Send a request and fill the reception; return for how many seconds the server let wait for the first byte.
 
-        Raises ``WireError`` if the head of the response does not come whole. The connection is closed unless the
+        Time during which this process was too busy to look is not the server's: politeness would wait for multiples of
+        it. Raises ``WireError`` if the head of the response does not come whole. The connection is closed unless the
         response ended where its framing says and the server keeps it open.
         """
         assert self._transport is not None  # noqa: S101
@@ -100,8 +105,10 @@ class Connection(asyncio.Protocol):
         self._reception, self._patience, self._first_byte_at = reception, patience, None
         self._settled = self._loop.create_future()
         started = self._heard_at = self._loop.time()
+        self._late = 0.0
         self._transport.write(request)
         self._watch()
+        self._pulse = self._loop.call_at(started + PULSE, self._keep_up)
         ending = None if patience.until is None else asyncio.ensure_future(self._end_with(patience.until))
         try:
             await self._settled
@@ -113,7 +120,7 @@ class Connection(asyncio.Protocol):
             if not reception.reusable:
                 self._discard(reception)
             self._reception = self._settled = self._spilling = None
-        return (self._first_byte_at or self._loop.time()) - started
+        return (self._first_byte_at or self._loop.time()) - started - self._late
 
     def close(self) -> None:
         """Close the connection gracefully."""
@@ -143,6 +150,7 @@ class Connection(asyncio.Protocol):
         first = self._first_byte_at is None
         if first:
             self._first_byte_at = self._heard_at
+            self._keep_up()
         try:
             reception.feed(data)
         except WireError as error:
@@ -219,6 +227,15 @@ class Connection(asyncio.Protocol):
         else:
             self._expire(now - self._heard_at)
 
+    def _keep_up(self) -> None:
+        """Count by how much the loop is late, and look again until the first byte comes."""
+        if self._pulse is None:
+            return
+        now = self._loop.time()
+        self._late += max(0.0, now - self._pulse.when())
+        self._pulse.cancel()
+        self._pulse = self._loop.call_at(now + PULSE, self._keep_up) if self._first_byte_at is None else None
+
     async def _end_with(self, until: asyncio.Event) -> None:
         await until.wait()
         self._expire(self._loop.time() - self._heard_at)
@@ -235,9 +252,10 @@ class Connection(asyncio.Protocol):
             self._settle()
 
     def _stop_watching(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in (self._timer, self._pulse):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._pulse = None
 
     def _spill(self, reception: Reception) -> None:
         assert self._transport is not None  # noqa: S101

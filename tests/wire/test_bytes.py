@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 import zlib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from aahcrawler.exchange import Truncation
 from aahcrawler.wire.client import WireClient, WireRequest, WireResponse, WireSettings
+from aahcrawler.wire.connection import PULSE
 from tests.wire.serving import OPEN, Server, answering, client, serving
 
 GZIPPED = zlib.compress(b"<p>bonjour</p>" * 50, wbits=31)
@@ -139,6 +141,26 @@ def test_status_reason_and_headers_are_read(tmp_path: Path) -> None:
                 ("Content-Length", "0"),
             )
             assert 0 <= answer.latency <= answer.elapsed < 180
+
+    asyncio.run(run())
+
+
+def test_time_that_this_process_was_busy_is_not_the_servers(tmp_path: Path) -> None:
+    async def waiting(server: Server, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await server.head(reader):
+            if b"/busy" in head:
+                time.sleep(1)  # The loop is the client's, too.
+            else:
+                await asyncio.sleep(1.5 * PULSE)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    async def run() -> None:
+        async with serving(waiting) as server, client(tmp_path) as wire:
+            slow, _ = await fetch_one(wire, WireRequest(server.url("/slow")))
+            assert slow.latency > 0.9 * PULSE
+            busy, _ = await fetch_one(wire, WireRequest(server.url("/busy")))
+            assert busy.elapsed >= 1
+            assert 0 < busy.latency <= busy.elapsed - (1 - PULSE)
 
     asyncio.run(run())
 
