@@ -112,6 +112,7 @@ class Site:
         task = asyncio.create_task(self._serve(reader, writer))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        task.add_done_callback(lambda _: writer.transport.abort())
 
     async def end(self) -> None:
         """Cut all connections."""
@@ -125,7 +126,6 @@ class Site:
                 asked = await _read(reader)
                 self.requests.append(f"{asked.method} {asked.host}{asked.path}")
                 await _answer(asked, writer)
-        writer.transport.abort()
 
 
 @asynccontextmanager

@@ -3,15 +3,17 @@
 import asyncio
 import os
 import signal
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, PageCrashedError
+from aahcrawler.browser.process.devtools_connection import BrowserCrashedError, DevToolsError, PageCrashedError
 from aahcrawler.browser.process.process_tree import descendants
 from aahcrawler.browser.visits.rendered_page import VisitFailedError, VisitOrder
-from aahcrawler.browser.visits.visited_page import DOM_BYTES
+from aahcrawler.browser.visits.visited_page import DOM_BYTES, VisitedPage
 from tests.browser.visiting import HOME, Answer, Given, Visited, Visitor, Web, ordered, visitor
 
 __all__ = ["visitor"]
@@ -204,6 +206,35 @@ def test_requests_beyond_the_bound_are_refused_and_counted(visited: dict[str, Vi
     assert len(page.requests) == 50
     assert page.refused["requests"] >= 100
     assert "greedy" in visited["greedy"].dom
+
+
+def test_a_page_is_captured_while_its_scripts_are_ended_already(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, evaluate, sent = VisitedPage.call, VisitedPage.evaluate, Counter[str]()
+
+    async def as_one_is_under_way(page: VisitedPage, method: str, params: Mapping[str, Any] | None = None) -> object:
+        sent[method] += 1
+        if method == "Runtime.terminateExecution":
+            raise DevToolsError("There is current termination request in progress")
+        return await call(page, method, params)
+
+    async def ended(page: VisitedPage, expression: str, *where: str) -> object:
+        sent[expression] += 1
+        if expression == "finish()" and sent[expression] == 1:
+            raise TimeoutError
+        if sent["Runtime.terminateExecution"] and sent["ended"] == 0:
+            sent["ended"] += 1
+            raise DevToolsError("Execution was terminated")
+        return await evaluate(page, expression, *where)
+
+    monkeypatch.setattr(VisitedPage, "call", as_one_is_under_way)
+    monkeypatch.setattr(VisitedPage, "evaluate", ended)
+    page = visitor.visit({HOME: "<title>Here</title><p>here"}).rendered
+    assert sent["ended"] == 1
+    assert page.title == "Here"
+    assert page.refused["endless script"] == 1
+    assert b"<p>here" in page.dom
 
 
 def test_bytes_beyond_the_bound_are_not_taken(visited: dict[str, Visited]) -> None:

@@ -369,6 +369,8 @@ class RecordingProxy:
         task = asyncio.create_task(connection.run())
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        # A task that is cancelled before its first step runs nothing, not even what it would do at its end.
+        task.add_done_callback(lambda _: writer.transport.abort())
 
     def _admitted(self, served: Served, writer: StreamWriter) -> bool:
         peer = writer.get_extra_info("peername")
@@ -405,7 +407,7 @@ class ProxyConnection:
         self._tunnel: Target | None = None
 
     async def run(self) -> None:
-        """Answer requests until there are no more, then close; break off at once if cancelled."""
+        """Answer requests until there are no more, then close; who runs it cuts what is left of the connection."""
         try:
             await self._converse()
             self._writer.close()
@@ -413,8 +415,6 @@ class ProxyConnection:
                 await self._writer.wait_closed()
         except (OSError, TimeoutError, _NoTunnelError):
             pass  # The browser has gone, or will not go: either way nobody waits for more.
-        finally:
-            self._writer.transport.abort()
 
     async def _converse(self) -> None:
         try:

@@ -316,8 +316,12 @@ async def captured(
         if isinstance(error, BrowserCrashedError):
             raise
         tally.refuse("endless script" if isinstance(error, TimeoutError) else "interference")
-        await page.call("Runtime.terminateExecution")
+        # While a termination is under way, another one is refused; and it may end the next script, even one of ours.
+        with contextlib.suppress(DevToolsError):
+            await page.call("Runtime.terminateExecution")
         await page.call("Emulation.setScriptExecutionDisabled", {"value": True})
+        with contextlib.suppress(DevToolsError):
+            await page.evaluate("0")
         if acted is not None:
             with contextlib.suppress(TimeoutError):
                 await _give_back(page, acted, tally)
