@@ -29,10 +29,14 @@ contracts:
 tests:
 	$(BIN)/pytest --processes 6 -m 'not soak'
 
-# The browser that tests drive: Debian's. As somebody else than root, with sudo.
+# The browsers that tests drive: Debian's. As somebody else than root, with sudo. The headless shell saves time only.
+chromium: GET = $(shell test $$(id -u) = 0 || echo sudo) apt-get
 chromium:
-	command -v chromium >/dev/null || (SUDO=$$(test $$(id -u) = 0 || echo sudo) && \
-		$$SUDO apt-get update && $$SUDO apt-get install --yes --no-install-recommends chromium fonts-dejavu-core)
+	command -v chromium >/dev/null || \
+		($(GET) update && $(GET) install --yes --no-install-recommends chromium fonts-dejavu-core)
+	command -v chromium-headless-shell >/dev/null || \
+		($(GET) update && $(GET) install --yes --no-install-recommends chromium-headless-shell) || \
+		echo "There is no chromium-headless-shell: tests of pages take longer."
 
 # Form, types, and the tests that start no server and no process, each property tried on a tenth of the examples.
 quick: $(READY)

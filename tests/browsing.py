@@ -1,7 +1,8 @@
 """A browser for tests: Debian's Chromium, driven by Playwright, without a window.
 
 A test takes the fixture ``chromium``. Where there is no Chromium it is skipped, which the reason says; where ``CI`` is
-set, it fails. ``AAH_CHROMIUM`` names another executable.
+set, it fails. ``AAH_CHROMIUM`` names another executable. Pages of the project's own are looked at in Chromium's
+headless shell, where there is one: it has the same engine, and a start takes a quarter of the processor time.
 """
 
 import os
@@ -17,6 +18,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
+SHELL = "/usr/bin/chromium-headless-shell"
 PATIENCE = 300_000
 """Milliseconds for which a page is waited for; Playwright's own five seconds are few on a busy machine."""
 _NAMED = "AAH_CHROMIUM"
@@ -47,6 +49,8 @@ def chromium() -> Iterator[Browser]:
 def launched() -> Iterator[Browser]:
     """Start a browser for the block; skip the test, or fail, where there is none."""
     executable = chromium_executable()
+    if _NAMED not in os.environ and os.access(SHELL, os.X_OK):
+        executable = Path(SHELL)
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         # Chromium refuses to run as root in its sandbox.
