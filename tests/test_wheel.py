@@ -24,11 +24,22 @@ build_wheel(sys.argv[1])
 """
 """What pip has the build system do that pyproject.toml names."""
 INSTALLED = """
-import aahcrawler, knowledge_base, offline
-from knowledge_base.file_selection import named_folders
+import runpy, sys
+
+program, *commands = sys.argv[1:]
+for command in commands:
+    sys.argv = [program, *command.split()]
+    try:
+        runpy.run_path(program, run_name="__main__")
+    except SystemExit as ended:
+        assert not ended.code, (command, ended.code)
 from knowledge_base.loader import load
-print(aahcrawler.__file__, knowledge_base.__file__, offline.__file__, len(load(*named_folders("")).applications))
+print("applications:", len(load().applications))
+for name, module in list(sys.modules.items()):
+    if name.partition(".")[0] in ("aahcrawler", "knowledge_base", "online_analysis", "offline"):
+        print("module:", module.__file__)
 """
+"""Runs the script that is installed as ``aah``, once for each command, and tells where all that it imported lies."""
 
 
 @pytest.fixture(scope="module")
@@ -72,19 +83,19 @@ def run(*command: str | Path, cwd: Path | None = None, more: Mapping[str, str] |
     return done.stdout
 
 
-def test_what_is_installed_is_the_wheel_with_the_knowledge_base_that_ships(installed: Path, tmp_path: Path) -> None:
-    *places, applications = run(installed / "python", "-c", INSTALLED, cwd=tmp_path).split()
-    assert all(Path(place).is_relative_to(installed.parent) for place in places)
-    assert int(applications) == len([*(PROJECT / "knowledge_base/applications").glob("*.xml")])
-
-
-def test_a_crawl_runs_in_any_folder(installed: Path, tmp_path: Path) -> None:
+def test_a_crawl_runs_in_any_folder_with_the_wheel_alone(installed: Path, tmp_path: Path) -> None:
     with serving(Site(pages={"/": front("/1"), "/1": thread({"p1": "The flood", "p2": "The dike"})})) as site:
         icd = write_icd(tmp_path, site.url)
-        run(installed / "aah", "crawl", icd, cwd=tmp_path, more={"AAH_KNOWLEDGE_BASE": str(know(tmp_path / "kb"))})
-    assert run(installed / "aah", "objects", "crawl", cwd=tmp_path).count('"post"') == 2
+        commands = (f"crawl {icd}", "objects crawl", "query crawl --list")
+        program = (installed / "python", "-c", INSTALLED, installed / "aah")
+        said = run(*program, *commands, cwd=tmp_path, more={"AAH_KNOWLEDGE_BASE": str(know(tmp_path / "kb"))})
+    assert said.count('"post"') == 2
+    assert "deleted-posts" in said
     assert "<html" in (tmp_path / "crawl/report.html").read_text("utf-8")
-    assert "deleted-posts" in run(installed / "aah", "query", "crawl", "--list", cwd=tmp_path)
+    assert f"applications: {len([*(PROJECT / 'knowledge_base/applications').glob('*.xml')])}\n" in said
+    modules = [line.removeprefix("module: ") for line in said.splitlines() if line.startswith("module: ")]
+    assert all(Path(module).is_relative_to(installed.parent) for module in modules)
+    assert {Path(module).relative_to(installed.parent).parts[3] for module in modules} == set(PARTS[:4])
 
 
 def test_every_file_that_is_no_code_is_in_the_wheel(installed: Path) -> None:

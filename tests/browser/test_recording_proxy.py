@@ -11,8 +11,9 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from aahcrawler.browser.network import recording_proxy
 from aahcrawler.browser.network.browser_response import FAILED, ProxyBounds
-from aahcrawler.browser.network.recording_proxy import HOSTS, ProxyKey, RecordingProxy
+from aahcrawler.browser.network.recording_proxy import ProxyKey, RecordingProxy
 from aahcrawler.browser.network.upstream import BrowserRequest, RequestRefusedError
 from aahcrawler.wire.relay import Relay
 from tests.browser.proxied import KEY, Client, Scripted, proxied, until
@@ -350,15 +351,17 @@ def test_others_than_the_browser_and_too_many_connections_are_closed() -> None:
 
 
 @pytest.mark.slow
-def test_keys_keep_the_contexts_of_so_many_hosts() -> None:
+def test_keys_keep_the_contexts_of_so_many_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    hosts = 8
+    monkeypatch.setattr(recording_proxy, "HOSTS", hosts)
     key = ProxyKey.new()
     first = key.context("first.test")
     assert isinstance(first, ssl.SSLContext)
     assert key.context("first.test") is first
-    for number in range(HOSTS - 1):
+    for number in range(hosts - 1):
         key.context(f"{number}.test")
     assert key.context("first.test") is first
-    for number in range(HOSTS):
+    for number in range(hosts):
         key.context(f"other{number}.test")
     assert key.context("first.test") is not first
     assert ProxyKey.new().spki_hash != key.spki_hash

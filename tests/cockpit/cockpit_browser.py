@@ -107,6 +107,46 @@ class Cockpit:
         return session.form_secret
 
 
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Somebody who is signed in and has no browser."""
+
+    cockpit: Cockpit
+    cookie: str
+
+    def page(self, path: str) -> str:
+        """Return a page."""
+        answer = self.cockpit.ask("GET", path, Cookie=f"{COOKIE}={self.cookie}")
+        assert answer.status == 200, (path, answer.body[:2_000])
+        return answer.body.decode()
+
+    def post(self, path: str, **fields: str) -> Reply:
+        """Post a form."""
+        secret = self.cockpit.form_secret(self.cookie)
+        return self.cockpit.post(path, {"secret": secret, **fields}, self.cookie)
+
+    def forms(self, path: str) -> set[str]:
+        """Return where the forms of a page post to."""
+        return set(re.findall(r'<form[^>]* method="post" action="([^"]+)"', self.page(path)))
+
+    def seen(self, path: str) -> str:
+        """Return the state of its work that the forms of a page name."""
+        return str(re.findall(r'name="seen" value="([\w-]+)"', self.page(path))[0])
+
+    def told(self, answer: Reply) -> str:
+        """Return the page that an act led to."""
+        assert answer.status == 303, answer.body[:2_000]
+        return self.page(answer.headers["location"].removeprefix(self.cockpit.names.cockpit))
+
+    @contextmanager
+    def at_work(self, studio: str, name: str) -> Iterator[None]:
+        """Have an entry open as it was saved last; discard what was not saved after the block."""
+        work = f"{studio}/works/{name}"
+        assert self.post(f"{studio}/entries/open", name=name).headers["location"].endswith(work)
+        yield
+        assert "is discarded" in self.told(self.post(f"{work}/discard", seen=self.seen(work)))
+
+
 @contextmanager
 def serving(
     place: Path,
@@ -154,6 +194,11 @@ class Visit:
     page: Page
     asked: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
+
+    @property
+    def client(self) -> Client:
+        """Whoever is signed in, without the browser."""
+        return Client(self.cockpit, self.context.cookies()[0]["value"])
 
     def goto(self, path: str) -> Page:
         """Go to a page of the cockpit."""

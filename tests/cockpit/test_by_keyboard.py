@@ -20,6 +20,7 @@ from tests.crawl.crawling import running, until
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.site import serving as serving_site
 from tests.crawl.world import LOOPBACK, define
+from tests.service.forked_crawls import FORKING
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +81,7 @@ def _running(place: Path, site: Site) -> Iterator[Driven]:
         traps={"pages": 0, "soft_404": "ignore", "duplicates": "follow"},
         output=str(place / ENDLESS),
     )
-    with running("crawl", icd), running("cockpit", "--port", "0", place) as cockpit:
+    with running("crawl", icd), running("cockpit", "--port", "0", place, code=FORKING) as cockpit:
         lines = [cockpit.process.stdout.readline() for _ in range(2)]
         found, code = re.search(r"at (http://\S+)/ until", lines[0]), _CODE.search(lines[1])
         assert found, lines

@@ -23,6 +23,7 @@ from tests.cockpit.cockpit_browser import SCREEN, length_of, shoot, spilt, viola
 from tests.crawl.crawling import running
 from tests.crawl.site import Reply, Site, html, links
 from tests.crawl.site import serving as serving_site
+from tests.service.forked_crawls import FORKING
 
 pytestmark = pytest.mark.slow
 
@@ -87,7 +88,8 @@ def captured(folder: Path) -> set[str]:
 
 
 def test_a_first_crawl_takes_few_clicks_and_shows_what_it_has(chromium: Browser, museum: Site, tmp_path: Path) -> None:
-    with running("cockpit", "--port", "0", cwd=tmp_path) as cockpit:  # A port that is free; all else as by itself.
+    # A port that is free; all else as by itself.
+    with running("cockpit", "--port", "0", cwd=tmp_path, code=FORKING) as cockpit:
         lines = [cockpit.process.stdout.readline() for _ in range(2)]
         at, code = re.search(r"at (http://\S+)/ until", lines[0]), _CODE.search(lines[1])
         assert at, lines

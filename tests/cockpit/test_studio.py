@@ -14,13 +14,12 @@ from aahcrawler.adaptation.learned import LearnedAction
 from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.editor.entries.own_folder import OwnFolder
 from aahcrawler.layout import LEARNED
-from aahcrawler.service.cockpit.site import COOKIE
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.wrapper import Support, Wrapper
 from knowledge_base.file_selection import SHIPPED
 from knowledge_base.parsing.extraction_actions import extract
 from knowledge_base.xml_reader import Notes
-from tests.cockpit.cockpit_browser import EDITOR, READER, Cockpit, Visit, dumped, told, visiting
+from tests.cockpit.cockpit_browser import EDITOR, Cockpit, Visit, dumped, told, visiting
 from tests.cockpit.keyboard import Keyboard
 from tests.cockpit.shown_crawl import CRAWL, FORUM, HOSTILE, THREAD
 from tests.cockpit.test_every_page import EXTENTS, IN_STUDIO, PARTS, Walk, got
@@ -73,22 +72,19 @@ def studio(shown: Cockpit) -> Studio:
     return Studio(shown, own)
 
 
-@pytest.fixture
-def editing(chromium: Browser, studio: Studio) -> Iterator[Visit]:
-    """Yield a browser of somebody who may edit, with a work of phpBB as it was saved last."""
+@pytest.fixture(scope="module")
+def visit(chromium: Browser, studio: Studio) -> Iterator[Visit]:
+    """Yield a browser of somebody who may edit."""
     with visiting(chromium, studio.cockpit, EDITOR) as visit:
-        _begin(visit)
         yield visit
-        visit.goto(WORK)
-        visit.page.get_by_text("Discard this work").click()
-        visit.page.get_by_role("button", name="Discard it").click()
+
+
+@pytest.fixture
+def editing(visit: Visit) -> Iterator[Visit]:
+    """Yield that browser, with a work of phpBB as it was saved last."""
+    with visit.client.at_work(STUDIO, "phpbb"):
+        yield visit
         assert not visit.strange()
-
-
-def _begin(visit: Visit) -> None:
-    visit.goto(STUDIO)
-    visit.page.get_by_role("button", name="Change its entry").first.click()
-    expect(visit.page.get_by_role("heading", name="phpBB", level=1)).to_be_visible()
 
 
 def _open(visit: Visit, url: str) -> Page:
@@ -173,27 +169,6 @@ def test_without_scripts_an_element_is_found_by_its_text(chromium: Browser, stud
         expect(page.get_by_role("button", name="Keep it", exact=True)).to_be_visible()
 
 
-def test_who_changes_a_part_second_is_told_of_the_first_and_of_what_was_not_done(
-    chromium: Browser, studio: Studio, editing: Visit
-) -> None:
-    with visiting(chromium, studio.cockpit, token="") as other:
-        for visit in (editing, other):
-            visit.goto(WORK)
-        button = re.compile("^Remove Sign the server sets the cookie")
-        editing.page.get_by_role("button", name=button).first.click()
-        assert told(editing.page).startswith("Removed")
-        other.page.get_by_role("button", name=button).first.click()
-        said = told(other.page)
-        assert said.startswith("Editor changed this")
-        assert "What you wanted, which was not done" in said
-        page = other.goto(f"{WORK}/xml")
-        page.get_by_text("Change the text").click()
-        page.locator("#xml").fill("<application")
-        page.get_by_role("button", name="Change it").click()
-        expect(page.get_by_role("alert")).to_contain_text("line 1")
-        expect(page.locator("#xml")).to_have_value("<application")
-
-
 def test_a_frame_says_numbers_of_its_page_and_nothing_else_is_heard(editing: Visit) -> None:
     page = _open(editing, f"{FORUM}{THREAD}")
     frame = page.frame("marked")
@@ -229,20 +204,3 @@ def test_a_page_that_means_ill_reaches_nothing(editing: Visit, studio: Studio) -
     assert not [url for url in editing.asked[asked:] if not url.startswith((studio.cockpit.names.replay, *own))]
     assert (acts.read_text("utf-8") if acts.exists() else "") == noted
     assert not editing.strange()
-
-
-def test_who_may_only_read_sees_all_and_changes_nothing(chromium: Browser, studio: Studio, editing: Visit) -> None:
-    del editing  # It holds the work.
-    with visiting(chromium, studio.cockpit, READER) as visit:
-        page = visit.goto(WORK)
-        expect(page.get_by_role("heading", name="What the entry says")).to_be_visible()
-        assert page.get_by_role("button", name=re.compile("^(Save|Remove|Undo)")).count() == 0
-        cookie = visit.context.cookies()[0]["value"]
-        for path in ("save", "undo", "remove", "xml", "discard", "pages/x/keep", "fetch", "try"):
-            secret = studio.cockpit.form_secret(cookie)
-            answer = studio.cockpit.post(f"{WORK}/{path}", {"secret": secret}, cookie)
-            assert answer.status == 403, path
-        for path in ("entries/add", "entries/open", "begin", "repairs/0/accept"):
-            answer = studio.cockpit.post(f"{STUDIO}/{path}", {"secret": studio.cockpit.form_secret(cookie)}, cookie)
-            assert answer.status == 403, path
-        assert COOKIE in {each["name"] for each in visit.context.cookies()}

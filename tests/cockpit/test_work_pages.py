@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from html import unescape
 
 import pytest
 
-from aahcrawler.service.cockpit.site import COOKIE
-from tests.cockpit.cockpit_browser import EDITOR, Cockpit, serving
+from tests.cockpit.cockpit_browser import COLLEAGUE, EDITOR, READER, Client, Cockpit, serving
 from tests.cockpit.shown_crawl import CRAWL, FORUM
-from tests.service.asking import Reply
 
 pytestmark = pytest.mark.starts
 
@@ -17,42 +15,15 @@ STUDIO = f"/crawls/{CRAWL}/studio"
 WORK = f"{STUDIO}/works/fluxbb"
 
 
-@dataclass(frozen=True, slots=True)
-class Editor:
-    """Somebody who edits, with a session."""
-
-    cockpit: Cockpit
-    cookie: str
-
-    def page(self, path: str) -> str:
-        answer = self.cockpit.ask("GET", path, Cookie=f"{COOKIE}={self.cookie}")
-        assert answer.status == 200, (path, answer.body[:2_000])
-        return answer.body.decode()
-
-    def post(self, path: str, **fields: str) -> Reply:
-        secret = self.cockpit.form_secret(self.cookie)
-        return self.cockpit.post(path, {"secret": secret, **fields}, self.cookie)
-
-    def seen(self, path: str) -> str:
-        """Return the state of its work that the forms of a page name."""
-        return str(re.findall(r'name="seen" value="([\w-]+)"', self.page(path))[0])
-
-    def told(self, answer: Reply) -> str:
-        """Return the page that an act led to."""
-        assert answer.status == 303, answer.body[:2_000]
-        return self.page(answer.headers["location"].removeprefix(self.cockpit.names.cockpit))
-
-
 @pytest.fixture
-def editor(shown: Cockpit) -> Iterator[Editor]:
+def editor(shown: Cockpit) -> Iterator[Client]:
     """Yield an editor with a work that has pages of its own."""
-    someone = Editor(shown, shown.entered(EDITOR))
-    assert someone.post(f"{STUDIO}/entries/open", name="fluxbb").headers["location"].endswith("/works/fluxbb")
-    yield someone
-    someone.post(f"{WORK}/discard", seen=someone.seen(WORK))
+    someone = Client(shown, shown.entered(EDITOR))
+    with someone.at_work(STUDIO, "fluxbb"):
+        yield someone
 
 
-def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Editor) -> None:
+def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Client) -> None:
     listed = editor.page(f"{WORK}/pages?host={FORUM}")
     own = re.findall(r"/pages/(work:[\w.-]+)", listed)[0]
     captured = next(each for each in re.findall(r"/pages/([\w.:-]+)", listed) if not each.startswith("work:"))
@@ -62,7 +33,33 @@ def test_what_is_chosen_on_a_page_of_the_work_stays_chosen_on_others(editor: Edi
         assert ("1 element that you chose cannot be looked at any more" in page) is (shown_as == 0)
 
 
-def test_a_page_of_a_former_work_changes_nothing_of_the_one_begun_under_its_name(editor: Editor) -> None:
+def test_who_may_only_read_sees_all_and_changes_nothing(editor: Client, shown: Cockpit) -> None:
+    reader = Client(shown, shown.entered(READER))
+    listed = editor.page(f"{WORK}/pages?host={FORUM}")
+    captured = next(each for each in re.findall(r"/pages/([\w.:-]+)", listed) if not each.startswith("work:"))
+    rules = editor.page(f"{WORK}/pages/{captured}/chosen?as=sign&element=9")
+    rule = unescape(re.findall(r'href="([^"]*expression=[^"#]*)', rules)[0])
+    for path in (STUDIO, WORK, f"{WORK}/xml", f"{WORK}/pages?host={FORUM}", rule):
+        assert [form for form in editor.forms(path) if form.startswith(STUDIO)], path
+        assert not [form for form in reader.forms(path) if form.startswith(STUDIO)], path
+    for act in ("save", "undo", "confirm", "remove", "xml", "discard", "pages/x/keep", "fetch", "try"):
+        assert reader.post(f"{WORK}/{act}", seen=editor.seen(WORK)).status == 403, act
+    for act in ("entries/add", "entries/open", "begin", "repairs/0/accept"):
+        assert reader.post(f"{STUDIO}/{act}").status == 403, act
+
+
+def test_who_changes_a_part_second_is_told_of_the_first_and_of_what_was_not_done(
+    editor: Client, shown: Cockpit
+) -> None:
+    colleague, page = Client(shown, shown.entered(COLLEAGUE)), editor.page(WORK)
+    seen, place = (re.findall(rf'name="{name}" value="(\w[^"]+)"', page)[0] for name in ("seen", "place"))
+    assert "Removed" in editor.told(editor.post(f"{WORK}/remove", seen=seen, place=place))
+    said = colleague.told(colleague.post(f"{WORK}/remove", seen=seen, place=place))
+    assert "Editor changed this" in said
+    assert "What you wanted, which was not done" in said
+
+
+def test_a_page_of_a_former_work_changes_nothing_of_the_one_begun_under_its_name(editor: Client) -> None:
     shown = editor.page(WORK)
     seen, place = (
         re.findall(r'name="seen" value="([\w-]+)"', shown)[0],
@@ -84,7 +81,7 @@ def test_a_page_of_a_former_work_changes_nothing_of_the_one_begun_under_its_name
         assert editor.post(f"{WORK}/{act}").status == 400, act
 
 
-def test_a_work_that_cannot_be_read_says_so_and_can_be_discarded(editor: Editor) -> None:
+def test_a_work_that_cannot_be_read_says_so_and_can_be_discarded(editor: Client) -> None:
     editor.post(f"{STUDIO}/entries/open", name="smf")
     work, folder = f"{STUDIO}/works/smf", editor.cockpit.place / "knowledge-base" / "works" / "smf"
     assert "look at it before" in editor.told(editor.post(f"{work}/discard", unreadable="yes"))
@@ -97,7 +94,7 @@ def test_a_work_that_cannot_be_read_says_so_and_can_be_discarded(editor: Editor)
 
 def test_where_nothing_can_be_saved_the_studio_says_so_at_once(shown: Cockpit) -> None:
     with serving(shown.place / CRAWL) as cockpit:
-        editor = Editor(cockpit, cockpit.entered(EDITOR))
+        editor = Client(cockpit, cockpit.entered(EDITOR))
         home, begin = editor.page(STUDIO), editor.page(f"{STUDIO}/begin?host={FORUM}")
         for page in (home, begin):
             assert "AAH_KNOWLEDGE_BASE=shipped:FOLDER" in page

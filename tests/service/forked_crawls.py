@@ -29,6 +29,17 @@ os.dup2(1, 2)
 cli.main()
 """
 
+FORKING = """
+from aahcrawler import cli
+from tests.forking import serve_forks
+from tests.service.forked_crawls import crawls_forked
+
+serve_forks()
+with crawls_forked():
+    cli.main()
+"""
+"""Runs ``aah`` so that what its service starts is forked."""
+
 
 @contextmanager
 def crawls_forked() -> Iterator[None]:

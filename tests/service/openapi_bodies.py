@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import schemathesis
+from hypothesis.internal.conjecture import providers
 
 from aahcrawler.crawls import running_process
 from tests.service.asking import CRAWLS
 
+# As in ``tests.conftest``: what is asked depends on no source of local modules, of which to read all takes seconds.
+providers._get_local_constants = lambda: providers._local_constants
 _AT_REST = frozenset({"crawl-not-running", "frontier-unavailable"})
 _BUSY = {"store-busy": "/sparql", "too-many-streams": "/events"}
 """What others may take up at a moment, and the paths where that is."""

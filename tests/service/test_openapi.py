@@ -2,7 +2,8 @@
 
 schemathesis asks what the document promises. What it makes up is found nowhere, so it asks twice: with real values, all
 of which must be taken, and, in the soak, with anything, which must be answered as the document says, and never by a
-defect.
+defect. Real values are a few for each operation, and each one, at the bounds of numbers too, in the soak, which also
+stops and starts crawls so; that both are answered, the client shows.
 """
 
 import json
@@ -39,6 +40,8 @@ from tests.service.forked_crawls import crawls_forked
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105
 RUNS, RESTS = "test", cockpit_crawl.CRAWL
 PAGES = 60
+KEPT = "HYPOTHESIS_STORAGE_DIRECTORY"
+"""Where Hypothesis keeps what it knows of characters, which takes it ten seconds to find out."""
 LISTS = ("pages", "objects", "refused", "failures", "changes", "log")
 RULES = [
     {"kind": "pattern", "text": "/ads/"},
@@ -106,6 +109,8 @@ include-path-regex = "/(judgements|membership)(/|$)"
 checks.positive_data_acceptance.enabled = false
 """
 PROCESSES = "/(start|stop)$"
+FEW, EACH_VALUE = ("--phases=examples,fuzzing", "--max-examples=3"), ("--phases=examples,coverage",)
+"""What is asked of each operation: a few requests, or one with each value of each parameter at its bounds."""
 UNTRAPPED = {"pages": 0, "duplicates": "follow", "soft_404": "ignore"}
 """The pages of the site look alike."""
 BY_MEANING = """
@@ -250,7 +255,7 @@ def ask(folder: Path, world: World, document: Any, configuration: str, *options:
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PROJECT), CRAWLS: str(world.place)},
+        env={**os.environ, "PYTHONPATH": str(PROJECT), KEPT: str(PROJECT / ".hypothesis"), CRAWLS: str(world.place)},
         check=False,
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -262,17 +267,11 @@ def test_the_document_is_valid(world: World) -> None:
     jsonschema_rs.validator_for(OPENAPI_31).validate(world.document)
 
 
-def test_what_there_is_is_found_as_the_document_says(world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("phases", [FEW, pytest.param(EACH_VALUE, marks=pytest.mark.soak)], ids=["few", "each"])
+def test_what_there_is_is_found_as_the_document_says(world: World, tmp_path: Path, phases: Sequence[str]) -> None:
     real = with_bodies(narrowed(world.document, world.real), world.real)
-    ask(
-        tmp_path,
-        world,
-        real,
-        CONFIGURATION,
-        "--mode=positive",
-        "--phases=examples,coverage",
-        f"--exclude-path-regex={PROCESSES}",
-    )
+    left_out = f"--exclude-path-regex={PROCESSES}"
+    ask(tmp_path, world, real, CONFIGURATION, "--mode=positive", *phases, left_out)
 
 
 def test_each_call_of_the_client_is_answered(world: World) -> None:
@@ -298,6 +297,7 @@ def test_each_call_of_the_client_is_answered(world: World) -> None:
     assert {"start", "stop", "scope"} <= {act["act"] for act in client.steering(RUNS)}
 
 
+@pytest.mark.soak
 def test_crawls_are_stopped_and_started_as_the_document_says(world: World, tmp_path: Path) -> None:
     real = with_bodies(narrowed(world.document, world.real), world.real)
     once = ("--mode=positive", "--max-examples=1", "--phases=fuzzing")

@@ -105,15 +105,18 @@ def knots(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Knots]:
             yield Knots(cockpit, site, own)
 
 
-@pytest.fixture
-def editing(chromium: Browser, knots: Knots) -> Iterator[Visit]:
-    """Yield a browser of somebody who may edit, with a work of the entry as it was saved last."""
+@pytest.fixture(scope="module")
+def visit(chromium: Browser, knots: Knots) -> Iterator[Visit]:
+    """Yield a browser of somebody who may edit."""
     with visiting(chromium, knots.cockpit, EDITOR) as visit:
-        visit.goto(ENTRY).get_by_role("button", name="Change it").click()
-        expect(visit.page.get_by_role("heading", name="TinyForum", level=1)).to_be_visible()
         yield visit
-        visit.goto(WORK).get_by_text("Discard this work").click()
-        visit.page.get_by_role("button", name="Discard it").click()
+
+
+@pytest.fixture
+def editing(visit: Visit) -> Iterator[Visit]:
+    """Yield that browser, with a work of the entry as it was saved last."""
+    with visit.client.at_work(STUDIO, "tinyforum"):
+        yield visit
         assert not visit.strange()
 
 
@@ -160,26 +163,25 @@ def test_a_page_is_given_by_its_url_and_chosen_on(editing: Visit, knots: Knots) 
 
 
 def test_an_entry_is_packed_and_taken_in_elsewhere_after_its_tests_ran(
-    chromium: Browser, knots: Knots, tmp_path: Path
+    chromium: Browser, visit: Visit, knots: Knots, tmp_path: Path
 ) -> None:
-    with visiting(chromium, knots.cockpit, EDITOR) as visit:
-        page = visit.goto(ENTRY)
-        with page.expect_download() as packing:
-            page.get_by_role("button", name="Pack it").click()
-        pack = tmp_path / packing.value.suggested_filename
-        packing.value.save_as(pack)
+    page = visit.goto(ENTRY)
+    with page.expect_download() as packing:
+        page.get_by_role("button", name="Pack it").click()
+    pack = tmp_path / packing.value.suggested_filename
+    packing.value.save_as(pack)
     wrong = tmp_path / f"wrong-{pack.name}"
     wrong.write_bytes(_repacked(pack.read_bytes()))
     none, other = tmp_path / "none", tmp_path / "own"
     (none / "kinds").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, os.pathsep.join((str(none), str(other))))
-        with serving(knots.cockpit.place) as cockpit, visiting(chromium, cockpit, EDITOR) as visit:
-            page = _offered(visit, wrong)
+        with serving(knots.cockpit.place) as cockpit, visiting(chromium, cockpit, EDITOR) as taker:
+            page = _offered(taker, wrong)
             expect(page.get_by_text("It cannot be taken in")).to_be_visible()
             expect(page.locator(".note.bad")).to_contain_text("topic")
             expect(page.get_by_role("button", name="Take it in")).to_have_count(0)
-            page = _offered(visit, pack)
+            page = _offered(taker, pack)
             expect(page.get_by_text("Its tests passed")).to_be_visible()
             page.get_by_role("button", name="Take it in").click()
             assert told(page) == "The entry tinyforum is taken in."
@@ -204,18 +206,17 @@ def _repacked(pack: bytes) -> bytes:
     return packed(replace(sound.entry, xml=BAD_BODY.encode()), label)
 
 
-def test_an_earlier_state_is_brought_back(chromium: Browser, knots: Knots) -> None:
-    with visiting(chromium, knots.cockpit, EDITOR) as visit:
-        page = visit.goto(ENTRY)
-        _change(page, 1).get_by_role("button", name="Bring this state back").click()
-        assert "change 1" in told(page)
-        entry = knots.own.entry("tinyforum")
-        assert entry is not None
-        assert entry.xml == TINY.encode()
-        _change(page, 2).get_by_role("button", name="Bring this state back").click()
-        entry = knots.own.entry("tinyforum")
-        assert entry is not None
-        assert b"Ours." in entry.xml
+def test_an_earlier_state_is_brought_back(visit: Visit, knots: Knots) -> None:
+    page = visit.goto(ENTRY)
+    _change(page, 1).get_by_role("button", name="Bring this state back").click()
+    assert "change 1" in told(page)
+    entry = knots.own.entry("tinyforum")
+    assert entry is not None
+    assert entry.xml == TINY.encode()
+    _change(page, 2).get_by_role("button", name="Bring this state back").click()
+    entry = knots.own.entry("tinyforum")
+    assert entry is not None
+    assert b"Ours." in entry.xml
 
 
 def _change(page: Page, number: int) -> Locator:

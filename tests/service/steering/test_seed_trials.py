@@ -11,6 +11,7 @@ from aahcrawler.service.web.roles import LOCAL
 from online_analysis.icd import Icd
 from tests.crawl.crawling import until
 from tests.crawl.site import Site, html, links, serving
+from tests.service.forked_crawls import crawls_forked
 
 DRAFT = """\
 id: draft
@@ -26,8 +27,9 @@ politeness: {{delay: 0 s}}
 @pytest.fixture
 def trials() -> Iterator[SeedTrials]:
     opened = SeedTrials(lambda: KnowledgeFolders.of(None))
-    yield opened
-    opened.close()
+    with crawls_forked():
+        yield opened
+        opened.close()
 
 
 def ended(trials: SeedTrials, name: str) -> TrialView:

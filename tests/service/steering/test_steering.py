@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,16 +66,30 @@ class Steered:
         return self.frontier.state(url)
 
 
-@pytest.fixture
-def steered(tmp_path: Path) -> Iterator[Steered]:
-    icd = begun(tmp_path)
+@contextmanager
+def steering(folder: Path) -> Iterator[Steered]:
+    """Keep the frontier of a crawl in a folder, and serve it."""
+    icd = begun(folder)
     tokens = Tokens(
         [Named(ANNA, Caller("anna", frozenset(Role))), Named(BEN, Caller("ben", frozenset({Role.READ, Role.OPERATE})))]
     )
-    with running(tmp_path, icd) as frontier:
-        settings = ServiceSettings(Catalog([tmp_path]), tokens=tokens, rates=UNLIMITED)
+    with running(folder, icd) as frontier:
+        settings = ServiceSettings(Catalog([folder]), tokens=tokens, rates=UNLIMITED)
         with serving(settings) as service:
-            yield Steered(service, tmp_path, frontier)
+            yield Steered(service, folder, frontier)
+
+
+@pytest.fixture
+def steered(tmp_path: Path) -> Iterator[Steered]:
+    with steering(tmp_path) as steered:
+        yield steered
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Steered]:
+    """Serve a crawl that tests share which change nothing of it."""
+    with steering(tmp_path_factory.mktemp("standing")) as steered:
+        yield steered
 
 
 # Pausing
@@ -93,8 +108,8 @@ def test_a_crawl_and_its_sites_are_paused_and_go_on(steered: Steered) -> None:
 
 
 @pytest.mark.parametrize("site", ["a b", "http://a.test/", "x@a.test", "a.test/x", "?", "[::1", "a" * 300, "\x00"])
-def test_what_is_no_site_is_refused(steered: Steered, site: str) -> None:
-    reply = steered.ask("POST", "/sites/pause", {"site": site})
+def test_what_is_no_site_is_refused(standing: Steered, site: str) -> None:
+    reply = standing.ask("POST", "/sites/pause", {"site": site})
     assert (reply.status, reply.json["type"]) == (422, "urn:aahcrawler:problem:invalid-site")
 
 
@@ -139,9 +154,9 @@ def test_rules_are_previewed_put_in_force_and_taken_back(steered: Steered) -> No
     ("kind", "text"),
     [("url", "mailto:x"), ("prefix", "ads"), ("host", "a b"), ("pattern", "***"), ("pattern", "host:a.test")],
 )
-def test_what_names_no_urls_is_no_rule(steered: Steered, kind: str, text: str) -> None:
+def test_what_names_no_urls_is_no_rule(standing: Steered, kind: str, text: str) -> None:
     for path in ("/exclusions", "/exclusions/preview"):
-        reply = steered.ask("POST", path, {"rules": [{"kind": kind, "text": text}]})
+        reply = standing.ask("POST", path, {"rules": [{"kind": kind, "text": text}]})
         assert (reply.status, reply.json["type"]) == (422, "urn:aahcrawler:problem:invalid-rule")
 
 
