@@ -86,7 +86,8 @@ def _app() -> TyperGroup:
 
 
 def _here(*arguments: str) -> EndedRun:
-    out, err = (TextIOWrapper(BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    written = BytesIO(), BytesIO()
+    out, err = (TextIOWrapper(file, "utf-8", write_through=True) for file in written)
     code: object = 0
     with patch.object(sys, "argv", ["aah", *arguments]), redirect_stdout(out), redirect_stderr(err):
         try:
@@ -95,8 +96,7 @@ def _here(*arguments: str) -> EndedRun:
         except SystemExit as ended:
             code = ended.code or 0
     assert isinstance(code, int)
-    said, told = (file.buffer.getvalue().decode() for file in (out, err))  # type: ignore[attr-defined]
-    return EndedRun(code, said, told)
+    return EndedRun(code, *(file.getvalue().decode() for file in written))
 
 
 @dataclass(frozen=True, slots=True)
