@@ -23,6 +23,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+from hypothesis.strategies import text
 
 from tests import forking, shipped
 from tests.collecting import units_of
@@ -49,6 +50,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         forking.share_forks()
     vars(session.config)["_tmp_path_factory"].getbasetemp()
     shipped.shipped()  # Most tests ask for it, and each process would load it.
+    text().validate()  # What Hypothesis knows of all characters it computes where no earlier run has left it.
     processes: list[_Process] = []
     try:
         for number in range(count):

@@ -260,7 +260,7 @@ print(sizes[1], (after - before) // 1024)
 
 
 def test_large_responses_take_constant_memory(tmp_path: Path) -> None:
-    size = 100 << 20
+    size = 40 << 20
     command = [sys.executable, "-c", MEASURED, str(tmp_path), str(size)]
     root = Path(__file__).parents[2]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=root)

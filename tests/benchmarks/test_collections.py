@@ -129,7 +129,7 @@ def test_an_aggregator_passes_over_archives_that_fail() -> None:
 
 
 def test_a_crawl_of_a_world_finds_pages_of_its_event() -> None:
-    rows = world_rows("recurring", 1, Scale(1, 120, 20))
+    rows = world_rows("recurring", 1, Scale(1, 60, 12))
     by_name = {row["configuration"]: row for row in rows}
     assert by_name["content"]["relevant"]
     assert by_name["archive, 2920 days after"]["relevant"], "archives keep what sites have forgotten"

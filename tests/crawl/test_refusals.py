@@ -157,11 +157,11 @@ def test_a_spider_without_a_definition_and_an_unknown_option_are_refused() -> No
 
 
 def test_help_comes_at_once() -> None:
-    seconds = []
-    for _ in range(3):
+    def takes() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command("--help"), capture_output=True, text=True, check=True)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert "crawl" in done.stdout
-    assert min(seconds) < allowed(0.5), "of the processor: other processes may be in its way"
+        assert "crawl" in done.stdout
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert any(takes() < allowed(0.5) for _ in range(3)), "of the processor: other processes may be in its way"

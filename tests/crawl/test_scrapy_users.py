@@ -21,10 +21,9 @@ from aahcrawler.crawl.scrapy.crawl_settings import (
 from aahcrawler.crawl.scrapy.items import WebObjectItem
 from aahcrawler.crawl.scrapy.spider import AahSpider
 from tests.crawl.articles import article_site, path
-from tests.crawl.crawling import EndedRun, rows, scrapy, summary, until, write_icd
+from tests.crawl.crawling import PROJECT, SCRAPY, EndedRun, rows, running, scrapy, summary, write_icd
 from tests.crawl.gate import Gate
 from tests.crawl.site import Reply, Site, serving
-from tests.crawl.starting_scrapy import scrapy_running
 
 PARTS = "tests.crawl.pipelines"
 PAGE = (Path(__file__).parents[2] / "docs" / "scrapy.md").read_text("utf-8")
@@ -104,13 +103,12 @@ def test_items_are_handed_on_at_least_once_though_the_crawl_is_killed(tmp_path: 
     settings = {"ITEM_PIPELINES": {f"{PARTS}.Noting": 1}, "NOTED": noted}
     with serving(article_site(12, gate=gate)) as site:
         icd = write_icd(tmp_path, site.url)
-        feed = ("-o", f"{tmp_path}/objects.jsonl")
-        with scrapy_running("crawl", "aah", "-a", f"icd={icd}", *feed, *given(settings)) as crawler:
-            until(lambda: gate.held > 0 and noted.exists() and noted.read_text("utf-8").count("\n") >= 3)
+        command = ("crawl", "aah", "-a", f"icd={icd}", "-o", f"{tmp_path}/objects.jsonl", *given(settings))
+        with running(*command, cwd=PROJECT, code=SCRAPY) as crawler:
+            crawler.until(lambda: gate.held > 0 and noted.exists() and noted.read_text("utf-8").count("\n") >= 3)
             crawler.kill()
-            crawler.wait()
         gate.open()
-        ended = scrapy("crawl", "aah", "-a", f"icd={icd}", *feed, *given(settings))
+        ended = scrapy(*command)
     assert ended.code == 0, ended.err
     kept = {row["iri"] for row in rows(tmp_path / "crawl", "objects")}
     assert len(kept) == 12
@@ -123,10 +121,11 @@ def test_pipelines_are_closed_after_the_last_item(tmp_path: Path, site: Site) ->
     noted = tmp_path / "noted"
     settings = {"ITEM_PIPELINES": {f"{PARTS}.Noting": 1}, "NOTED": noted, "PAUSE": 2}
     icd = write_icd(tmp_path, site.url)
-    with scrapy_running("crawl", "aah", "-a", f"icd={icd}", *given(settings)) as crawler:
-        until(lambda: noted.exists() and "begun" in noted.read_text("utf-8"))
-        crawler.terminate()
-        assert crawler.wait() == 0
+    with running("crawl", "aah", "-a", f"icd={icd}", *given(settings), cwd=PROJECT, code=SCRAPY) as crawler:
+        crawler.until(lambda: noted.exists() and "begun" in noted.read_text("utf-8"))
+        crawler.process.terminate()
+        ended = crawler.ended()
+    assert ended.code == 0, ended.err
     said = noted.read_text("utf-8")
     assert said.count("begun") == said.count("\n") > 0
     assert "after the end" not in said

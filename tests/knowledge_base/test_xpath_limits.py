@@ -56,7 +56,7 @@ def test_usual_expressions_are_evaluated_on_large_pages(source: str) -> None:
     ],
 )
 def test_expressions_that_look_at_the_page_for_each_element_are_not(source: str) -> None:
-    assert refused(source, rows(20_000))
+    assert refused(source, rows(8_000))
     assert not refused(source, rows(60))
 
 

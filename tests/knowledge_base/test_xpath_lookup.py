@@ -138,7 +138,7 @@ def test_large_documents_have_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [100, pytest.param(25, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("every", [180, pytest.param(25, marks=pytest.mark.soak)])
 def test_nothing_of_the_knowledge_base_is_lost_on_saved_pages(every: int) -> None:
     selectors = list({selector.source: selector for selector in all_selectors(shipped())}.values())
     looked_up = found = 0

@@ -185,7 +185,10 @@ def test_lists_whose_order_has_a_meaning_keep_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("section", sorted(set(Icd.model_fields) - {"archive", "output", "metadata"}))
-@settings(deadline=None, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+@settings(
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
 @given(st.data())
 def test_every_field_is_read_back_from_what_it_means(section: str, data: st.DataObject) -> None:
     smallest = {"id": "a", "contact": "a@example.org", "seeds": ["http://a.test/"], "topic": {"keywords": ["flood"]}}

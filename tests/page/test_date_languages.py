@@ -45,7 +45,7 @@ def test_what_a_language_writes_in_words_is_never_read_as_another_day(name: str)
     assert [each for each in found if each[1] is not None and each[1].date() != each[2]] == []
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_the_table_is_what_babel_keeps() -> None:
     written = TABLE.read_text(encoding="utf-8")
     if f"version {get_global('cldr')['version']}," not in written:

@@ -237,13 +237,13 @@ def test_a_sitemap_is_read_in_its_encoding() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        *("<urlset>" + each * 200_000 for each in ("<!--", "<![CDATA[", "<a '", '<a b="<', "<", "<!x", "<!x[", "<?x")),
-        *("<urlset><url>" + each * 200_000 for each in ("&", "&#x", "</x>", "<loc>", "b=c ")),
-        "<urlset>" + "<url/>" * 50_000,
+        *("<urlset>" + each * 50_000 for each in ("<!--", "<![CDATA[", "<a '", '<a b="<', "<", "<!x", "<!x[", "<?x")),
+        *("<urlset><url>" + each * 50_000 for each in ("&", "&#x", "</x>", "<loc>", "b=c ")),
+        "<urlset>" + "<url/>" * 20_000,
     ],
 )
 def test_hostile_markup_takes_linear_time(body: str) -> None:
-    with at_most(1):
+    with at_most(0.5):
         assert urls(body) == []
 
 

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from time import process_time
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from aahcrawler.search.saved_searches import SavedSearch
 from aahcrawler.search.searching import Span, time_bounds
 from aahcrawler.search.snippets import Marker, words_in
 from offline.search_output import tell
+from tests.pace import at_most
 from tests.search.archives import caught_up, found, names, post, running
 
 GERMAN = "Die Häuser an den Deichen sind nach der Sturmflut wieder aufgebaut worden, sagten die Bewohner."
@@ -264,12 +264,11 @@ def test_a_snippet_shows_the_beginning_of_a_phrase_that_is_longer() -> None:
     assert words.startswith("".join(piece.text for piece in shown if piece.is_marked) or "nothing")
 
 
-@pytest.mark.parametrize("text", ["a " * 200_000, "a." * 200_000, "a" * 400_000])
+@pytest.mark.parametrize("text", ["a " * 50_000, "a." * 50_000, "a" * 100_000])
 def test_phrases_are_found_in_time_that_grows_with_the_text(text: str) -> None:
     asked = f'"{"a " * 60}b"'
-    before = process_time()
-    assert words_in(asked, text) is not None
-    assert process_time() - before < 10
+    with at_most(1):
+        assert words_in(asked, text) is not None
 
 
 def test_a_snippet_shows_the_words_wherever_in_a_long_text_they_are() -> None:

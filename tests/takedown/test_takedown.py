@@ -170,7 +170,9 @@ def test_the_crawls_own_store_goes_and_is_made_anew(folder: Path, tmp_path: Path
     assert (tmp_path / "elsewhere").is_dir()
 
 
-@pytest.mark.parametrize("after", range(STEPS + 1))
+@pytest.mark.parametrize(
+    "after", [pytest.param(each, marks=[pytest.mark.soak] if each % 3 else []) for each in range(STEPS + 1)]
+)
 def test_a_kill_at_any_step_is_finished_by_the_next_command(folder: Path, after: int) -> None:
     """Of the twins the one that holds the payload is removed, so that the other one has to be given it first."""
     options = ("remove", folder, "--url", url("/2"), "--url", url("/twin"), "--reason", "asked for", "--by", "Ida")
