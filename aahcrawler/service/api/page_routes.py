@@ -15,6 +15,7 @@ from aahcrawler.service.views import capture_view, crawl_findings, object_list, 
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.crawl_findings import CrawlCourse, PageCounts
+from aahcrawler.service.views.enriched_crawl import NOT_ENRICHED, TimeSpan, enriched_of
 from aahcrawler.service.views.object_list import (
     NO_OBJECT,
     CaptureDifference,
@@ -39,17 +40,8 @@ from aahcrawler.service.views.sparql_answers import (
     SparqlProcess,
     StoreView,
 )
-from aahcrawler.service.views.spoken_of import (
-    NO_PAGE,
-    NOT_ENRICHED,
-    NOT_SPOKEN_OF,
-    CrawlSpokenOf,
-    SpokenOfOne,
-    TimeSpan,
-    crawl_spoken_of,
-    enriched_of,
-    spoken_of,
-)
+from aahcrawler.service.views.spoken_of import CrawlSpokenOf, crawl_spoken_of
+from aahcrawler.service.views.spoken_of_one import NO_PAGE, NOT_SPOKEN_OF, SpokenOfOne, spoken_of
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.urls import MAX_LENGTH

@@ -41,6 +41,7 @@ from aahcrawler.service.views.capture_view import (
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery, asked_moment
 from aahcrawler.service.views.cited_capture import as_text, held_by, mail_address, names_of
 from aahcrawler.service.views.crawl_findings import page_counts, repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.enriched_crawl import Enriched, TimeSpan, enriched_of, is_enriched
 from aahcrawler.service.views.object_list import (
     Lacking,
     ObjectFilter,
@@ -61,7 +62,6 @@ from aahcrawler.service.views.picture_gallery import (
 )
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
 from aahcrawler.service.views.search_answers import SearchResults, answer, question_of
-from aahcrawler.service.views.spoken_of import Enriched, TimeSpan, enriched_of, is_enriched
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.urls import canonicalize
 

@@ -15,7 +15,8 @@ from aahcrawler.annotations import Annotation
 from aahcrawler.annotations import Kind as About
 from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import NodeValues, StrongestSites, strongest, write_graphml
-from aahcrawler.service.views.spoken_of import ALL_TIMES, Enriched, Quoted, TimeSpan, month_of, quoted, value_of
+from aahcrawler.service.views.enriched_crawl import ALL_TIMES, Enriched, TimeSpan, month_of, value_of
+from aahcrawler.service.views.quotations import Quoted, quoted
 
 MAX_PEOPLE: Final = 50
 """People of a site that are listed, those with the most influence first."""
