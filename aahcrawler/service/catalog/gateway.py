@@ -396,7 +396,7 @@ class AskingAgain(APIRoute):
         """Return the handler that repeats requests."""
         handle = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def handle_again(request: Request) -> Response:
             until = time.monotonic() + SECONDS
             while True:
                 try:
@@ -406,7 +406,7 @@ class AskingAgain(APIRoute):
                         raise
                 await asyncio.sleep(PAUSE)
 
-        return answered
+        return handle_again
 
 
 def _has_gone(problem: ProblemError) -> bool:

@@ -61,7 +61,7 @@ from aahcrawler.service.views.picture_gallery import (
     table_of_pictures,
 )
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.search_answers import SearchResults, answer, question_of
+from aahcrawler.service.views.search_results import SearchResults, question_of, results_of
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.urls import canonicalize
 
@@ -214,7 +214,7 @@ def _passages(site: Site, crawl: str, record: str, words: str) -> SearchResults 
     beside = Question(limit=_MAX_PASSAGES, scope="all", is_folded=False, counts_facets=False)
     asked = question_of(words, {"record": [record]}, {}, beside)
     try:
-        return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
+        return results_of(site.instruments.reach, site.instruments.search, asked, [crawl])
     except ProblemError:
         return None
 

@@ -31,7 +31,7 @@ from aahcrawler.service.web.problems import (
     TOO_SLOW,
     UNAUTHORISED,
     ProblemError,
-    answer,
+    as_response,
 )
 from aahcrawler.service.web.roles import CHALLENGE, LOCAL, Caller, Role, Tokens, checked
 
@@ -107,7 +107,7 @@ class HttpProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Expect a head from now on, and send what is written at once.
 
-        An answer goes out in two pieces, and asyncio itself sees to that only for sockets that name their protocol:
+        A response goes out in two pieces, and asyncio itself sees to that only for sockets that name their protocol:
         for others the second piece would wait for the client to confirm the first one, which takes it 40 ms.
         """
         super().connection_made(transport)
@@ -124,7 +124,7 @@ class HttpProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP with a problem."""
-        said = answer(
+        said = as_response(
             ProblemError(BAD_REQUEST, f"{msg} The line of a request and its headers have at most {HEAD_BYTES:,} bytes")
         )
         headers = [*said.raw_headers, (b"connection", b"close")]
@@ -255,7 +255,7 @@ class Entrance:
             if f"{_route(scope)}/".startswith(f"{self._guard.prefix}/"):
                 receive = await self._admitted(connection, receive)
         except ProblemError as problem:
-            await answer(problem)(scope, receive, send)
+            await as_response(problem)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
