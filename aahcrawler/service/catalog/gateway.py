@@ -402,12 +402,12 @@ class AskingAgain(APIRoute):
                 try:
                     return await handle(request)
                 except ProblemError as problem:
-                    if request.method not in _SAFE or not _has_gone(problem) or time.monotonic() > until:
+                    if (
+                        request.method not in _SAFE
+                        or type(problem.__cause__) is not FrontierAwayError
+                        or time.monotonic() > until
+                    ):
                         raise
                 await asyncio.sleep(PAUSE)
 
         return handle_again
-
-
-def _has_gone(problem: ProblemError) -> bool:
-    return type(problem.__cause__) is FrontierAwayError

@@ -41,7 +41,7 @@ from aahcrawler.service.views.capture_view import (
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery, asked_moment
 from aahcrawler.service.views.cited_capture import as_text, held_by, mail_address, names_of
 from aahcrawler.service.views.crawl_findings import page_counts, repairs_of, seeds_page, traps_of
-from aahcrawler.service.views.enriched_crawl import Enriched, TimeSpan, enriched_of, is_enriched
+from aahcrawler.service.views.enriched_crawl import enriched_of, is_enriched
 from aahcrawler.service.views.object_list import (
     Lacking,
     ObjectFilter,
@@ -434,14 +434,11 @@ OfSite = Annotated[str, Query(max_length=300, alias="site")]
 Group = Annotated[str, Query(max_length=300)]
 
 
-def _gallery(enriched: Enriched, _: TimeSpan) -> Gallery:
-    return Gallery.of(enriched.annotations)
-
-
 def picture_routes(site: Site) -> APIRouter:
     """Return the routes of pictures."""
     router = APIRouter(prefix="/crawls/{crawl}/archive/pictures")
-    indexes, counted, made = site.instruments.indexes, Counted(_gallery), ShrunkenPictures()
+    indexes, made = site.instruments.indexes, ShrunkenPictures()
+    counted = Counted(lambda enriched, _: Gallery.of(enriched.annotations))
     site.instruments.endings.callback(made.close)
 
     @router.get("")

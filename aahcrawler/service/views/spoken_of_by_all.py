@@ -106,7 +106,11 @@ def all_spoken_of(
                 counts[crawl.id] = each.objects
         topics += [(crawl, each) for each in told.topics if each.objects]
         published.update(told.published)
-    merged = {kind: sorted(_merged(kind, found), key=_rank) for kind, found in by_kind.items() if found}
+    merged = {
+        kind: sorted(_merged(kind, found), key=lambda each: (-each.objects, -len(each.crawls), each.of))
+        for kind, found in by_kind.items()
+        if found
+    }
     topics.sort(key=lambda each: (-each[1].objects, each[1].label, each[0].id))
     return AllSpokenOf(merged, topics, dict(sorted(published.items())), asked, left_out, notes)
 
@@ -114,10 +118,6 @@ def all_spoken_of(
 def _merged(kind: About, found: Mapping[str, tuple[str, Mapping[str, int]]]) -> Iterator[SpokenOfByAll]:
     for of, (label, counts) in found.items():
         yield SpokenOfByAll(kind, of, label, dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
-
-
-def _rank(each: SpokenOfByAll) -> tuple[int, int, str]:
-    return -each.objects, -len(each.crawls), each.of
 
 
 def table_of_all(found: AllSpokenOf) -> Iterator[tuple[object, ...]]:

@@ -12,13 +12,12 @@ from aahcrawler.annotations import Annotation, Annotations
 from aahcrawler.annotations import Kind as About
 from aahcrawler.annotations.annotation_settings import AnnotationSettings
 from aahcrawler.service.views.enriched_crawl import ALL_TIMES, Enriched, TimeSpan, month_of, value_of
-from aahcrawler.service.views.judged_words import Names, mentions
+from aahcrawler.service.views.judged_words import Names, about, judged_languages, mentions
 from aahcrawler.service.views.page_indexes import AGAIN, NOT_READY
 from aahcrawler.service.views.quotations import Quoted, quoted, quoted_sentence
 from aahcrawler.service.views.spoken_of import MAX_READ, SpokenOf, spoken
 from aahcrawler.service.views.ties_over_time import TieOverTime, most_changed, ties_over_time
 from aahcrawler.service.web.problems import Kind, ProblemError
-from offline.enrichment.judged_sentences import about, judged_languages
 
 NOT_SPOKEN_OF: Final = Kind("not-spoken-of", HTTPStatus.NOT_FOUND, "Nothing speaks of it")
 NO_PAGE: Final = Kind("no-page-of-this-kind", HTTPStatus.NOT_FOUND, "It has no page of its own")
