@@ -142,7 +142,7 @@ class Ledger(DerivedIndex[Appended]):
     # Catching up
 
     def sources(self) -> Iterator[Source]:
-        """Return the WARC files."""
+        """Yield the crawl's WARC files, the oldest first."""
         return segment_sources(self._archive, WARC)
 
     def is_other(self, known: Known, source: Source | None) -> bool:

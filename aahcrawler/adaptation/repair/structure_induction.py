@@ -176,7 +176,7 @@ class Structure:
         return tuple(sorted(places[root] for root in roots if root in places))
 
     def holds_several(self, items: Sequence[int]) -> bool:
-        """Return whether elements contain several of the page's repeated posts, none of which is an element itself."""
+        """Return whether an element at one of the places ``items`` contains several posts that are none of them."""
         contains = self.prepared.outline.contains
         inner = [post for post in self.posts if post not in items]
         held = (sum(contains(item, post) for post in inner) for item in items)

@@ -128,7 +128,11 @@ def table_of(enriched: Enriched, span: TimeSpan = ALL_TIMES) -> Iterator[tuple[o
 
 
 def events_told(found: Annotations) -> list[EventTold]:
-    """Return the events in the order of time, those that several objects tell joined where they were."""
+    """Return the events that objects tell of, by date.
+
+    An event that was found to be the same in several objects counts once, with all of these objects. Any other is
+    identified by its label.
+    """
     every = [*found.of_kind(About.EVENT)]
     joined = {(each.object, each.start) for each in every if each.iri}
     told: dict[str, tuple[Annotation, set[str]]] = {}
@@ -143,7 +147,7 @@ def events_told(found: Annotations) -> list[EventTold]:
 
 
 def topics_of(every: Annotations, ranked: Sequence[Named], dates: Mapping[str, str]) -> tuple[SpokenOf, ...]:
-    """Return topics, with their terms and the months of all objects that ``every`` has of them."""
+    """Return ``ranked`` topics with their terms; their months count all objects in ``every``, whatever the span."""
     months: dict[str, Counter[str]] = {}
     for iri, meant in every.objects_by_meant(About.TOPIC):
         months.setdefault(meant, Counter())[month_of(dates.get(iri, ""))] += 1

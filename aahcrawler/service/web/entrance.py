@@ -97,7 +97,11 @@ def _framed_once(next_event: Callable[[], _Event]) -> Callable[[], _Event]:
 
 
 class HttpProtocol(H11Protocol):
-    """A connection of the service that counts among the ``heads`` while its request's head is not whole."""
+    """A connection to the service, which limits requests that are sent slowly.
+
+    While the head of a request is incomplete, the connection is registered in ``heads``, which bounds the number and
+    the age of such connections.
+    """
 
     def __init__(self, heads: UnfinishedHeads, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -123,7 +127,7 @@ class HttpProtocol(H11Protocol):
             self._heads.ended(self)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP with a problem."""
+        """Send problem details with status 400 for bytes that are no HTTP request, and close the connection."""
         said = as_response(
             ProblemError(BAD_REQUEST, f"{msg} The line of a request and its headers have at most {HEAD_BYTES:,} bytes")
         )
