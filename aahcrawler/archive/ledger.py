@@ -290,7 +290,7 @@ class Ledger(DerivedIndex[Appended]):
         return next(iter(self.holding(digest, 1)), None)
 
     def was_gone(self, url: str, after: int, before: int) -> bool:
-        """Return whether the server answered 404 or 410 between two dates."""
+        """Return whether a whole response with status 404 or 410 came between two moments (microseconds since 1970)."""
         asked = (key_of(url), url, after, before, after, before)
         return self.base.execute(_GONE, asked).fetchone() is not None
 

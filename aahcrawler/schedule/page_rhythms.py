@@ -1,6 +1,6 @@
 """Decide which known pages a crawl leaves out because they are not due: a front page hourly, an old thread yearly.
 
-Each page is due after its own interval (``page_intervals``). All pages of a thread are due with its last page, where
+Each page is due after its own interval. All pages of a thread are due with its last page, where
 replies appear. The decision is made when a crawl begins, and kept in its folder until it ends. Seeds and unknown pages
 are always visited.
 

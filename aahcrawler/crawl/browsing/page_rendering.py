@@ -111,7 +111,7 @@ class PageRendering:
 
     At most ``browser.at_once`` pages are shown at a time by this worker, as the definition was when the crawl began;
     their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``. A look during which the
-    browser ended is repeated alone, and some pause later where nobody else was looked at (``browser_deaths``).
+    browser ended is repeated alone, and some pause later where nobody else was looked at (``BrowserDeaths``).
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Terms:
 
     @property
     def has_timelines(self) -> bool:
-        """Whether the pages of people list what they wrote, as nothing else does."""
+        """Whether posts are listed on the pages of their authors alone, as timelines."""
         return self.listing == "timeline"
 
     @property
