@@ -20,7 +20,11 @@ def pack_definition(path: Path) -> tuple[Icd, Definition]:
     try:
         unpack_definition(definition, icd.output)
     except IcdError as error:
-        raise IcdError([_of(path, mistake) for mistake in error.mistakes]) from None
+        mistakes = [
+            Mistake(str(path), each.line, each.field, f"{each.problem} on other machines", each.advice)
+            for each in error.mistakes
+        ]
+        raise IcdError(mistakes) from None
     return icd, definition
 
 
@@ -52,7 +56,3 @@ def unpack_definition(definition: Definition, output: Path) -> Icd:
 def _extension(name: str) -> str:
     extension = Path(name).suffix
     return extension if extension.isascii() and extension[1:].isalnum() and len(extension) < 10 else ""
-
-
-def _of(path: Path, mistake: Mistake) -> Mistake:
-    return Mistake(str(path), mistake.line, mistake.field, f"{mistake.problem} on other machines", mistake.advice)

@@ -102,7 +102,10 @@ class RefusalLog(SegmentedOutput):
             fresh = self._fresh(reason, offers, MAX_A_PAGE - len(new))
             if fresh:
                 new |= dict.fromkeys(fresh)
-                found[reason] = [_link(offer) for offer in fresh.values()]
+                found[reason] = [
+                    RefusedLink(each.url, round(each.score, _DECIMALS), each.depth, each.kind, each.path)
+                    for each in fresh.values()
+                ]
         if found:
             self._segments.append((_line(PageRefusals(via=via, language=language, refused=found)),))
             self._remember(new)
@@ -128,10 +131,6 @@ class RefusalLog(SegmentedOutput):
         excess = len(self._remembered) - MAX_REMEMBERED
         if excess > 0:
             self._remembered = dict.fromkeys(list(self._remembered)[excess + MAX_REMEMBERED // 8 :])
-
-
-def _link(offer: Offer) -> RefusedLink:
-    return RefusedLink(offer.url, round(offer.score, _DECIMALS), offer.depth, offer.kind, offer.path)
 
 
 def _line(entry: BaseModel) -> bytes:

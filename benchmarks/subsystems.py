@@ -36,7 +36,6 @@ SUBSYSTEMS: Final[Mapping[str, str]] = {
     "knowledge_base.file_selection": START,
     "knowledge_base.loader": START,
     "knowledge_base.parsing": START,
-    "knowledge_base.reason_meanings": OUTSIDE,
     "knowledge_base.xml_reader": START,
     "knowledge_base.xpath_limits": CALLER,
     "knowledge_base.xpath_syntax": START,

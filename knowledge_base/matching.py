@@ -404,18 +404,6 @@ def still_holds(page: PageView, evidence: Iterable[Pattern]) -> bool:
     return any(sight.shows(pattern) for pattern in evidence if pattern.strength > Strength.HINT)
 
 
-def find_level(page: PageView, application: Application) -> PageLevel | None:
-    """Return the first level, in the order of the file, whose conditions hold.
-
-    Raises `lxml.etree.XPathError` for a condition that cannot be evaluated on this page.
-    """
-    sight = Sight(page)
-    for level in application.levels:
-        if any(map(sight.meets, level.when)) and not any(map(sight.meets, level.unless)):
-            return level
-    return None
-
-
 def _suffices(evidence: Sequence[Pattern]) -> bool:
     return any(pattern.strength > Strength.HINT for pattern in evidence) or len(evidence) > 1
 

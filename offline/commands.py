@@ -12,7 +12,7 @@ import typer
 
 from aahcrawler.exits import MISTAKE, NOT_WHOLE, exit_on_error, utc_time
 from offline.selection_commands import Processes
-from offline.store.answer_writer import ResultFormat
+from offline.store.result_writer import ResultFormat
 
 # ruff: noqa: PLC0415
 
@@ -85,11 +85,11 @@ def query(
     store: Store = None,
 ) -> None:
     """Load the new part of a crawl, then answer a query: in SPARQL, or a ready-made one."""
-    from offline.store.answer_writer import write
     from offline.store.loading import LoadError
     from offline.store.loading import load as load_into
     from offline.store.local import FOLDER, LocalStore, StoreError
     from offline.store.queries import NAME, QueryError, arguments, ask, nothing_found, ready_query
+    from offline.store.result_writer import write
 
     _one_of(sparql, ready, listing=listing)
     if listing:
@@ -102,9 +102,9 @@ def query(
         folder = _crawl_folder(crawl) / FOLDER if store is None else store
         with LocalStore(folder, _PATIENCE) as local:
             load_into(crawl, local)
-            answer = chosen.answer(local.rdf, given) if chosen else ask(local.rdf, sparql)
-            rows = write(answer, output_format, sys.stdout)
-            del answer
+            result = chosen.run(local.rdf, given) if chosen else ask(local.rdf, sparql)
+            rows = write(result, output_format, sys.stdout)
+            del result
             if not rows and chosen is not None and NAME in given:
                 typer.echo(nothing_found(local.rdf, chosen, given[NAME]), err=True)
     if not rows and "GRAPH" not in sparql.upper() and not ready:

@@ -6,7 +6,7 @@ analysers are averaged over the links, and so are the predictions that a ranker 
 """
 
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -180,11 +180,7 @@ def _of_texts(texts: Mapping[Terms, int], topic: TopicVector, expectation: Expec
     for terms, times in speaking.items():
         for term in terms:
             counts[term] += times
-    return _closeness(counts, list(_repeated(speaking)), topic, expectation)
-
-
-def _repeated(texts: Mapping[Terms, int]) -> Iterator[Terms]:
-    return chain.from_iterable((terms,) * times for terms, times in texts.items())
+    return _closeness(counts, [terms for terms, times in speaking.items() for _ in range(times)], topic, expectation)
 
 
 def _closeness(

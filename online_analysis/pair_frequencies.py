@@ -85,17 +85,16 @@ class PairCounter:
         counts = self._counts.setdefault(code, Counter())
         counts.update({f"{first} {second}" for terms in pieces for first, second in pairwise(terms)})
         if sum(map(len, self._counts.values())) > MAX_COUNTED:
-            self._counts = {code: _lessened(counts) for code, counts in self._counts.items()}
+            self._counts = {
+                code: Counter({pair: count - 1 for pair, count in counts.items() if count > 1})
+                for code, counts in self._counts.items()
+            }
 
     def frequencies(self) -> PairFrequencies:
         """Return what was counted: of each language the most frequent pairs, all that are on enough pages."""
         return PairFrequencies(
             {code: Frequencies(pages, dict(_kept(self._counts[code].items()))) for code, pages in self._pages.items()}
         )
-
-
-def _lessened(counts: Counter[str]) -> Counter[str]:
-    return Counter({pair: count - 1 for pair, count in counts.items() if count > 1})
 
 
 def _kept(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:

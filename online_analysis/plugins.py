@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from online_analysis.aggregation import OnlineAnalyser, Scores
 from online_analysis.document import Document
-from online_analysis.icd import ANALYSERS, PLUGINS, Icd, IcdError, Mistake
+from online_analysis.icd import ANALYSERS, PLUGINS, Icd, IcdError
 from online_analysis.icd.reference_files import model_version
 from online_analysis.topic import Topic
 
@@ -31,7 +31,7 @@ def load_plugins(icd: Icd, topic: Topic) -> tuple[OnlineAnalyser, ...]:
         try:
             loaded.append(_load(name, icd, topic))
         except _PluginError as error:
-            mistakes.append(_mistake(icd, name, error))
+            mistakes.append(icd.analyser_mistake(name, str(error), error.advice))
     if mistakes:
         raise IcdError(mistakes)
     return tuple(loaded)
@@ -123,10 +123,6 @@ def _entry_point(name: str) -> EntryPoint:
 
 def _distribution(entry: EntryPoint) -> str:
     return f"the distribution '{entry.dist.name} {entry.dist.version}'" if entry.dist else f"'{entry.value}'"
-
-
-def _mistake(icd: Icd, name: str, error: _PluginError) -> Mistake:
-    return icd.analyser_mistake(name, str(error), error.advice)
 
 
 def _faults(scores: object, document: Document) -> Iterator[str]:

@@ -298,18 +298,12 @@ _MIN_SHARE: Final = 0.1
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)\S+|[\w.+-]{1,64}@[\w.-]{1,200}", re.IGNORECASE)
 _LONG_PARAGRAPH: Final = 200
 
-Recognise = Callable[[str], Iterable[str]]
-"""Returns the names that stand in a text, as they stand there."""
 
-
-def suggest(
-    text: str, links: Iterable[str] = (), recognise: Recognise = names, given: Iterable[str] = ()
-) -> Suggestions:
+def suggest(text: str, links: Iterable[str] = (), given: Iterable[str] = ()) -> Suggestions:
     """Return what a text suggests for a definition.
 
-    ``links`` are URLs that a document links to, besides those in its text. ``recognise`` finds names: by their
-    capitals, or with a model (``gazetteer.recogniser``). Keywords, names and seeds in ``given`` are left out. At most
-    ``MAX_CHARACTERS`` of the text are read.
+    ``links`` are URLs that a document links to, besides those in its text. Keywords, names and seeds in ``given``
+    are left out. At most ``MAX_CHARACTERS`` of the text are read.
     """
     read = text[:MAX_CHARACTERS].replace("\r\n", "\n")
     known = {each.casefold() for each in given}
@@ -319,7 +313,7 @@ def suggest(
     seeds, hosts = _addresses(read, links, known)
     return Suggestions(
         tuple(_keywords(parts, lexicon, prose, known)),
-        tuple(_names(prose, recognise, known)),
+        tuple(_names(prose, known)),
         seeds,
         hosts,
         tuple(_languages(parts, prose)),
@@ -369,8 +363,8 @@ def _keywords(parts: dict[str | None, list[str]], lexicon: Lexicon, prose: str, 
     ]
 
 
-def _names(prose: str, recognise: Recognise, known: set[str]) -> Sequence[Suggested]:
-    counts = Counter(" ".join(name.split()) for line in prose.split("\n") for name in recognise(line))
+def _names(prose: str, known: set[str]) -> Sequence[Suggested]:
+    counts = Counter(" ".join(name.split()) for line in prose.split("\n") for name in names(line))
     wanted = [(name, count) for name, count in counts.items() if name and name.casefold() not in known]
     best = sorted(wanted, key=lambda each: (-each[1], each[0]))[:MAX_SUGGESTIONS]
     most = best[0][1] if best else 1

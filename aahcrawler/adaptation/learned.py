@@ -154,14 +154,14 @@ class Backoff:
         return True
 
     def failed(self) -> None:
-        """Try less often."""
+        """Note a failure: from the fourth in a row on, twice as many pages are spared as after the one before."""
         self.failures += 1
         if self.failures > FREE:
             self.pause = min(MAX_PAUSE, max(1, 2 * self.pause))
         self.left = self.pause
 
     def succeeded(self) -> None:
-        """Try on the next page again."""
+        """Note a success: the next page is tried, and failures are counted anew."""
         self.left = self.pause = self.failures = 0
 
 

@@ -187,7 +187,10 @@ class Annotations:
         return self.ranked(kind, most)[0]
 
     def ranked(self, kind: Kind, most: int) -> tuple[list[Named], int]:
-        """Return the first ``most`` of ``counts``, and how many there are in all."""
+        """Return what annotations of a kind mean, and the number of different meanings.
+
+        The list has at most ``most`` of them (-1: all), those that most objects speak of first.
+        """
         asked = f"{_COUNTS}, count(*) OVER () {self._counted} AND kind = ? {_BY_OBJECTS}"
         rows = [*map(tuple, self._base.execute(asked, (kind, most)))]
         return [Named(*row[:-1]) for row in rows], int(rows[0][-1]) if rows else 0

@@ -142,7 +142,7 @@ class Ledger(DerivedIndex[Appended]):
     # Catching up
 
     def sources(self) -> Iterator[Source]:
-        """Return the WARC files."""
+        """Yield the crawl's WARC files, the oldest first."""
         return segment_sources(self._archive, WARC)
 
     def is_other(self, known: Known, source: Source | None) -> bool:
@@ -290,7 +290,7 @@ class Ledger(DerivedIndex[Appended]):
         return next(iter(self.holding(digest, 1)), None)
 
     def was_gone(self, url: str, after: int, before: int) -> bool:
-        """Return whether the server answered 404 or 410 between two dates."""
+        """Return whether a whole response with status 404 or 410 came between two moments (microseconds since 1970)."""
         asked = (key_of(url), url, after, before, after, before)
         return self.base.execute(_GONE, asked).fetchone() is not None
 

@@ -125,15 +125,17 @@ class ArchivedCaptures:
 
         None if the row is not a revisit, or its original is gone.
         """
-        answer = row.answer
-        if not answer.is_revisit:
+        response = row.response
+        if not response.is_revisit:
             return None
-        if answer.refers:
-            found = self.table.of_record(answer.refers)
+        if response.refers:
+            found = self.table.of_record(response.refers)
             candidates = [] if found is None else [found]
         else:
-            candidates = [each for each in self.table.of_url(answer.refers_url) if each.answer.at == answer.refers_at]
-        return next((each for each in candidates if not each.answer.is_revisit and not self.hides(each)), None)
+            candidates = [
+                each for each in self.table.of_url(response.refers_url) if each.response.at == response.refers_at
+            ]
+        return next((each for each in candidates if not each.response.is_revisit and not self.hides(each)), None)
 
     def _captures(self, rows: list[Row]) -> Iterator[Capture]:
         return (self.capture(row) for row in rows if not self.hides(row))
@@ -143,8 +145,8 @@ class ArchivedCaptures:
         if not self._takes_down:
             return False
         taken, records = self._taken_down
-        url = row.answer.url
-        return row.answer.id in records or taken.covers(canonicalize(url) or url)
+        url = row.response.url
+        return row.response.id in records or taken.covers(canonicalize(url) or url)
 
     def _provenance(self, crawl: int) -> Provenance:
         known = self._crawls.get(crawl)
@@ -155,22 +157,22 @@ class ArchivedCaptures:
 
     def capture(self, row: Row, position: Position | None = None) -> Capture:
         """Return a row of the table as a capture."""
-        number, answer = row
+        number, response = row
         return Capture(
-            target_uri=answer.url,
-            date=EPOCH + timedelta(microseconds=answer.at),
-            method=answer.method,
-            status=answer.status,
-            record_id=answer.id,
-            is_revisit=bool(answer.is_revisit),
-            place=RecordPlace(self.table.name(number), answer.begin, answer.end),
-            provenance=self._provenance(answer.crawl),
+            target_uri=response.url,
+            date=EPOCH + timedelta(microseconds=response.at),
+            method=response.method,
+            status=response.status,
+            record_id=response.id,
+            is_revisit=bool(response.is_revisit),
+            place=RecordPlace(self.table.name(number), response.begin, response.end),
+            provenance=self._provenance(response.crawl),
             contents=ArchivedContents(self, row),
-            refers_to=answer.refers,
-            location=answer.location,
-            session=answer.session,
-            shown_on=answer.shown_on,
-            has_document=answer.document is not None,
+            refers_to=response.refers,
+            location=response.location,
+            session=response.session,
+            shown_on=response.shown_on,
+            has_document=response.document is not None,
             position=position,
         )
 
@@ -184,27 +186,27 @@ class ArchivedContents:
 
     def exchange(self) -> Exchange | None:
         """Return the request and response as they were sent, with the rendered document archived beside them."""
-        answer, found = self.row.answer, self._read(self.row, self.row.answer.begin, exchange_in)
+        response, found = self.row.response, self._read(self.row, self.row.response.begin, exchange_in)
         if found is None:
             return None
-        request = self._read(self.row, answer.request, lambda record: record.whole_block(_MAX_REQUEST_LENGTH))
-        return replace(found, method=answer.method, request=request or b"", rendered=self._document(self.row))
+        request = self._read(self.row, response.request, lambda record: record.whole_block(_MAX_REQUEST_LENGTH))
+        return replace(found, method=response.method, request=request or b"", rendered=self._document(self.row))
 
     def page(self) -> Page | None:
         """Return the page as the crawl read it; a revisit has the payload of its original."""
         original = self.source.original_row(self.row)
         holder = original or self.row
-        exchange = self._read(holder, holder.answer.begin, exchange_in)
+        exchange = self._read(holder, holder.response.begin, exchange_in)
         if exchange is None:
             return None
         with closing(exchange):
             document, date = self._document(self.row), exchange.started_at
             if document is not None:
-                date = EPOCH + timedelta(microseconds=self.row.answer.at)
+                date = EPOCH + timedelta(microseconds=self.row.response.at)
             elif original is not None:
-                document = self._made_before(original.answer.id)
-            method = holder.answer.method
-            as_read = replace(exchange, url=self.row.answer.url, method=method, started_at=date, rendered=document)
+                document = self._made_before(original.response.id)
+            method = holder.response.method
+            as_read = replace(exchange, url=self.row.response.url, method=method, started_at=date, rendered=document)
             return replayed(as_read, PAGE_BYTES)
 
     def understood(self, page: Page) -> Assistance:
@@ -213,11 +215,11 @@ class ArchivedContents:
 
     def metadata(self) -> Metadata | None:
         """Return what the crawl understood of the response when it came."""
-        return self._read(self.row, self.row.answer.metadata, metadata_in)
+        return self._read(self.row, self.row.response.metadata, metadata_in)
 
     def reading(self) -> CaptureStatements | None:
         """Return the latest reading; None for files that belong to no crawl. Raises ``ReadError``."""
-        return self.source.statements.reading(self.row.answer.id)
+        return self.source.statements.reading(self.row.response.id)
 
     def judged(self) -> Judged | None:
         """Return the scores given between this capture of the URL and the next. Raises ``DamageError``."""
@@ -229,8 +231,8 @@ class ArchivedContents:
         """Return the previous and the next capture of the same URL."""
         before, after = None, None
         is_behind = False
-        for each in self.source.of_url(self.row.answer.url):
-            if each.record_id == self.row.answer.id:
+        for each in self.source.of_url(self.row.response.url):
+            if each.record_id == self.row.response.id:
                 is_behind = True
             elif not is_behind:
                 before = each
@@ -241,25 +243,25 @@ class ArchivedContents:
 
     def _made_before(self, original: str) -> Rendered | None:
         """Return the last document rendered from this payload at the revisit's URL before the revisit."""
-        same = [row for row in self.source.table.of_url(self.row.answer.url) if row.answer.document is not None]
+        same = [row for row in self.source.table.of_url(self.row.response.url) if row.response.document is not None]
         before = [row for row in same if _time(row) < _time(self.row)]
         for row in before[: -_MAX_DOCUMENTS - 1 : -1]:
             holder = self.source.original_row(row) or row
-            if holder.answer.id == original:
+            if holder.response.id == original:
                 return self._document(row)
         return None
 
     def _document(self, row: Row) -> Rendered | None:
-        return self._read(row, row.answer.document, rendered_in)
+        return self._read(row, row.response.document, rendered_in)
 
     def _read(self, row: Row, begin: int | None, read: Callable[[Record], T | None]) -> T | None:
         """Return what ``read`` returns for the record at ``begin``; None if there is no record or it cannot be read."""
         if begin is None:
             return None
         with suppress(OSError):
-            return read_in(Member(self.source.table.open(row.file), begin), read, row.answer.id)
+            return read_in(Member(self.source.table.open(row.file), begin), read, row.response.id)
         return None
 
 
 def _time(row: Row) -> tuple[int, int, int]:
-    return row.answer.at, row.file, row.answer.begin
+    return row.response.at, row.file, row.response.begin

@@ -25,8 +25,8 @@ _MAX_METHOD_LENGTH: Final = 64
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _LOCATION: Final = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]*)", re.IGNORECASE)
 _CRAWL: Final = re.compile(rb"^crawl-number[ \t]*:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
-_ANSWERS: Final = int(WarcRecordType.response | WarcRecordType.revisit)
-_LEADING: Final = int(_ANSWERS | WarcRecordType.warcinfo)
+_RESPONSES: Final = int(WarcRecordType.response | WarcRecordType.revisit)
+_LEADING: Final = int(_RESPONSES | WarcRecordType.warcinfo)
 _OWN_FIELDS: Final = frozenset({SESSION, SHOWN_ON})
 _CONCURRENT, _RECORD_ID = WarcHeader.WARC_CONCURRENT_TO, WarcHeader.WARC_RECORD_ID
 
@@ -141,12 +141,12 @@ class _Scan:
         if kind == WarcRecordType.warcinfo:
             self._crawl = _crawl_in(record)
             self._group.begin_info(record, begin)
-        elif kind & _ANSWERS:
+        elif kind & _RESPONSES:
             at = _microseconds(record.headers.get(WarcHeader.WARC_DATE) or "")
             if at is None:
                 self._damaged(Damage(self._path, begin, "its WARC-Date is no time in UTC"))
             else:
-                self._group.begin_answer(record, begin, at, self._crawl or 0)
+                self._group.begin_response(record, begin, at, self._crawl or 0)
 
     def _ended(self, last: int) -> Iterator[ResponseRecord | Info]:
         """Yield the last group of a file, leaving out a torn last record."""
@@ -180,7 +180,7 @@ class _Group:
     def __init__(self) -> None:
         self._begin = 0
         self._info = ""
-        self._answer = ""
+        self._response = ""
         self._named = ""
         self._told: tuple[tuple[object, ...], tuple[object, ...]] | None = None
         self._method = "GET"
@@ -193,7 +193,7 @@ class _Group:
         """Begin with a warcinfo record."""
         self._begin, self._info = begin, _id(record.headers.get(_RECORD_ID))
 
-    def begin_answer(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
+    def begin_response(self, record: WarcRecord, begin: int, at: int, crawl: int) -> None:
         """Begin the group of a response; its request record may have come before."""
         get, block = record.headers.get, record.reader.read(_HEAD)
         is_revisit = record.record_type == WarcRecordType.revisit
@@ -205,19 +205,19 @@ class _Group:
             refers = _id(named), _id(named_url), _microseconds(get(WarcHeader.WARC_REFERS_TO_DATE) or "")
         self._begin = begin
         self._named = get(_RECORD_ID) or ""
-        self._answer = _id(self._named)
+        self._response = _id(self._named)
         # FastWARC takes longer to find one field by name than to return all of them.
         own = {name: value for name, value in record.headers.to_tuples() if name in _OWN_FIELDS}
         session, shown_on = own.get(SESSION, ""), own.get(SHOWN_ON)
         beside = session, _id(shown_on), _id(get(WarcHeader.WARC_WARCINFO_ID)), crawl
-        # In the order of the fields of an answer, up to its method, and from its status on.
-        self._told = (at, self._answer, url, is_revisit), (status, redirected, *refers, *beside)
-        if self._asked_before is not None and self._asked_before[0] == self._answer:
+        # In the order of the fields of a response, up to its method, and from its status on.
+        self._told = (at, self._response, url, is_revisit), (status, redirected, *refers, *beside)
+        if self._asked_before is not None and self._asked_before[0] == self._response:
             _, self._method, self._request = self._asked_before
 
     def takes(self, record: WarcRecord, kind: WarcRecordType, begin: int) -> bool:
         """Add a record if it belongs to the response; return whether it does."""
-        is_own = bool(self._answer) and self._names(record, kind)
+        is_own = bool(self._response) and self._names(record, kind)
         if kind == WarcRecordType.request:
             method = record.reader.read(_MAX_METHOD_LENGTH).split(b" ", 1)[0].decode("latin-1")
             if is_own:
@@ -235,13 +235,13 @@ class _Group:
         first = record.headers.get(_CONCURRENT)
         if first is None:
             refers = record.headers.get(WarcHeader.WARC_REFERS_TO)
-            return kind == WarcRecordType.metadata and _id(refers) == self._answer
-        return first == self._named or self._answer in map(_id, record.headers.get_multiple(_CONCURRENT))
+            return kind == WarcRecordType.metadata and _id(refers) == self._response
+        return first == self._named or self._response in map(_id, record.headers.get_multiple(_CONCURRENT))
 
     def forget(self, place: int) -> None:
         """Remove the record at a place that cannot be read."""
         if place == self._begin:
-            self._told, self._answer, self._info = None, "", ""
+            self._told, self._response, self._info = None, "", ""
         self._request, self._metadata, self._document = (
             None if begin == place else begin for begin in (self._request, self._metadata, self._document)
         )
@@ -254,7 +254,7 @@ class _Group:
             former, later = self._told
             places = self._request, self._metadata, self._document
             yield ResponseRecord._make((self._begin, end, *former, self._method, *later, *places))
-        self._info, self._answer, self._told, self._method = "", "", None, "GET"
+        self._info, self._response, self._told, self._method = "", "", None, "GET"
         self._request = self._metadata = self._document = None
 
 

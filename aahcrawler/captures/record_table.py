@@ -22,19 +22,19 @@ from aahcrawler.segments import OPEN, SegmentError, is_open, open_segment, segme
 _COLUMNS: Final = ", ".join(ResponseRecord._fields)
 _SCHEMA: Final = f"""
 PRAGMA journal_mode = OFF;
-CREATE TABLE answer (file INTEGER, {_COLUMNS});
+CREATE TABLE response (file INTEGER, {_COLUMNS});
 CREATE TABLE info (file INTEGER, id TEXT, begin INTEGER, end INTEGER);
 CREATE TABLE bound (run INTEGER, file INTEGER, low INTEGER, high INTEGER, PRIMARY KEY (run, file)) WITHOUT ROWID;
 """
-_INSERT: Final = f"INSERT INTO answer VALUES (?{', ?' * len(ResponseRecord._fields)})"  # noqa: S608 - names of fields
-_SELECT: Final = f"SELECT answer.file, {_COLUMNS} FROM answer"  # noqa: S608 - names of fields
-_IN_TIME: Final = "ORDER BY at, answer.file, begin"
-_BOUNDED: Final = "CROSS JOIN bound ON run = ? AND bound.file = answer.file AND begin > low AND begin <= high"
+_INSERT: Final = f"INSERT INTO response VALUES (?{', ?' * len(ResponseRecord._fields)})"  # noqa: S608 - names of fields
+_SELECT: Final = f"SELECT response.file, {_COLUMNS} FROM response"  # noqa: S608 - names of fields
+_IN_TIME: Final = "ORDER BY at, response.file, begin"
+_BOUNDED: Final = "CROSS JOIN bound ON run = ? AND bound.file = response.file AND begin > low AND begin <= high"
 _INDEXES: Final = {
-    "id": "ON answer (id)",
-    "url": "ON answer (url)",
-    "location": "ON answer (location) WHERE location <> ''",
-    "shown_on": "ON answer (shown_on) WHERE shown_on <> ''",
+    "id": "ON response (id)",
+    "url": "ON response (url)",
+    "location": "ON response (location) WHERE location <> ''",
+    "shown_on": "ON response (shown_on) WHERE shown_on <> ''",
     "info": "ON info (id)",
 }
 _MAX_OPEN: Final = 64
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     """A response, and the number of the file that contains it."""
 
     file: int
-    answer: ResponseRecord
+    response: ResponseRecord
 
 
 @dataclass(slots=True)
@@ -156,11 +156,11 @@ class RecordTable:
         """Yield the rows that an iteration has left."""
         at, given = begun.at, begun.given
         for row in self._sorted(begun):
-            answer = row.answer
-            if answer.at < begun.at or (answer.at == begun.at and answer.id in begun.given):
+            response = row.response
+            if response.at < begun.at or (response.at == begun.at and response.id in begun.given):
                 continue
-            given = given | {answer.id} if answer.at == at else frozenset((answer.id,))
-            at = answer.at
+            given = given | {response.id} if response.at == at else frozenset((response.id,))
+            at = response.at
             yield row, Position(at, given, begun.last, begun.former)
 
     def _sorted(self, begun: Position) -> Iterator[Row]:
@@ -181,7 +181,7 @@ class RecordTable:
         known = last.get(self.name(number))
         if known is None or known == self._files[number].last_id:
             return _BEFORE_ALL if known is None else self._files[number].last
-        return next((row.answer.begin for row in self._found("id", known) if row.file == number), _BEFORE_ALL)
+        return next((row.response.begin for row in self._found("id", known) if row.file == number), _BEFORE_ALL)
 
     def of_url(self, url: str) -> list[Row]:
         """Return the responses of a URL in the order of time."""
@@ -251,7 +251,7 @@ class RecordTable:
         return file.path if file.copy is None else Path(file.copy.name)
 
     def _forget(self, number: int, begin: int) -> None:
-        self._base.execute("DELETE FROM answer WHERE file = ? AND begin >= ?", (number, begin))
+        self._base.execute("DELETE FROM response WHERE file = ? AND begin >= ?", (number, begin))
         self._base.execute("DELETE FROM info WHERE file = ? AND begin >= ?", (number, begin))
         if not begin:
             self._files[number].last, self._files[number].last_id = 0, ""

@@ -1,7 +1,7 @@
 """Learn a template from pages of one kind and their data: what is fixed, what is a value, what is repeated."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
@@ -348,7 +348,10 @@ class TemplateLearner:
 
     def _row(self, slot: _Slot, scopes: Sequence[Scope], depth: int) -> Learned:
         """Return the template of elements that follow one another in the same way on all pages."""
-        found = [self.element(_paired(each, scopes), depth) for each in zip(*slot.runs, strict=True)]
+        found = [
+            self.element([Seen(*pair) for pair in zip(elements, scopes, strict=True)], depth)
+            for elements in zip(*slot.runs, strict=True)
+        ]
         row = Row(tuple(each.node for each in found), _between(slot))
         return Learned(row, sum(each.unexplained for each in found))
 
@@ -369,10 +372,6 @@ class TemplateLearner:
             if items and self._left > 0:
                 found = self.element(items, depth)
                 yield Learned(Repetition(path, found.node, _between(slot)), found.unexplained)
-
-
-def _paired(elements: Iterable[HtmlElement], scopes: Sequence[Scope]) -> list[Seen]:
-    return [Seen(element, scope) for element, scope in zip(elements, scopes, strict=True)]
 
 
 def _attributes(seen: Sequence[Seen]) -> tuple[Mapping[str, Wording], int]:

@@ -39,10 +39,10 @@ def parts(file: SentFile) -> Iterator[str]:
 
 
 def package_contents(body: bytes) -> tuple[About, Iterator[Sheet]]:
-    """Return the metadata that a file declares, and its sheets; ``CutError`` after the last says that there are more.
+    """Return the declared metadata of an ODT, EPUB or DOCX file, and an iterator of its sheets.
 
-    Raises ``EncryptedError``, at once or with the sheets, and other errors for a file that is broken or of another
-    format.
+    The iterator raises ``CutError`` after the last sheet if limits left out others. Both the call and the iterator may
+    raise ``EncryptedError``, and other errors if the file is damaged. Raises ``UnknownFormatError`` for other formats.
     """
     package = Package(body)
     known = _format(package)

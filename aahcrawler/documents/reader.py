@@ -233,7 +233,9 @@ def _send(pipe: Any, request: _Request) -> None:
 def _transcript(lines: list[Any], *, complete: bool) -> Transcript:
     errors = {line["error"] for line in lines if "error" in line}
     about = lines[0] if lines and "title" in lines[0] else {}
-    sheets = tuple(_sheet(line) for line in lines if "text" in line)
+    sheets = tuple(
+        Sheet(line["text"], tuple(TranscriptLink(**link) for link in line["links"])) for line in lines if "text" in line
+    )
     return Transcript(
         str(about.get("title", "")),
         _moment(about.get("created", "")),
@@ -250,10 +252,6 @@ def _moment(written: str) -> datetime | None:
     with suppress(ValueError, OverflowError):
         return datetime.fromisoformat(written).astimezone(UTC) if written else None
     return None
-
-
-def _sheet(sheet: Any) -> Sheet:
-    return Sheet(sheet["text"], tuple(TranscriptLink(**link) for link in sheet["links"]))
 
 
 MAX_DOCUMENT_BYTES: Final = 50_000_000

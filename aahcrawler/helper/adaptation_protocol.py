@@ -58,9 +58,10 @@ class Adapter(Protocol):
     """
 
     def application(self, page: Page, known: Application | None, former: Metadata | None) -> Kept | None:
-        """Return the application of an HTML page that shows no sign of any, None if it is of none.
+        """Return the application of an HTML page on which no application was detected; None if it has none.
 
-        ``known`` is the application that the site was known for until now.
+        ``known`` is the application that was detected on the site before, ``former`` the metadata that a
+        former crawl kept of this URL; both are None if there is none.
         """
         ...
 

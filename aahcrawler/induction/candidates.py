@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 
 from lxml.etree import _Element as Element
 
@@ -313,7 +313,10 @@ def shape_of(outline: Outline, records: Sequence[Record]) -> RecordShape:
     """Return the shape of records with the same number of elements."""
     least = max(1, round(_SHARE * len(records)))
     roots = [tuple(_step(outline, outline.places[element]) for element in record.elements) for record in records]
-    around = [_around(outline, outline.places[record.element]) for record in records]
+    around = [
+        tuple(_step(outline, above) for above in islice(outline.ancestors(outline.places[record.element]), _AROUND))
+        for record in records
+    ]
     dates = [_field_trail(outline, record, record.date.element) for record in records if record.date]
     authors = [_field_trail(outline, record, record.author.element) for record in records if record.author]
     templates = Counter(record.template for record in records if record.template)
@@ -338,10 +341,6 @@ def _shared(trails: Sequence[Trail]) -> Trail:
 
 def _step(outline: Outline, place: int) -> TrailStep:
     return TrailStep(outline.tags[place], frozenset(outline.tokens[place]))
-
-
-def _around(outline: Outline, place: int) -> Trail:
-    return tuple(_step(outline, above) for above in list(outline.ancestors(place))[:_AROUND])
 
 
 def _field_trail(outline: Outline, record: Record, element: Element) -> tuple[int, Trail] | None:

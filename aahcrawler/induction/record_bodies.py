@@ -234,7 +234,9 @@ class _Descent:
         """
         split = [self._split(number, places) for number, places in enumerate(kept)]
         if len(kept) > 1 and sum(bool(above) for above, _ in split) >= _MOSTLY * len(kept):
-            held, behind = (sum(self._held(each[side]) for each in split) for side in (0, 1))
+            held, behind = (
+                sum(min(sum(map(self.content.weight, each[side])), MAX_A_RECORD) for each in split) for side in (0, 1)
+            )
             if held >= _OUTWEIGHS * behind:
                 kept = [above or below for above, below in split]
         last = {number: places[-1] for number, places in enumerate(kept) if len(places) > 1}
@@ -250,9 +252,6 @@ class _Descent:
         """Return the elements of a record above its last date, author or title, and those below."""
         last = max(self.beside.get(number, ()), default=-1)
         return [place for place in places if place < last], [place for place in places if place > last]
-
-    def _held(self, places: Sequence[int]) -> float:
-        return min(sum(map(self.content.weight, places)), MAX_A_RECORD)
 
     def _repeats(self, slot: Slot, last: Mapping[int, int]) -> bool:
         """Return whether half of the elements of a slot, at least three, have the same text as another one."""

@@ -275,7 +275,8 @@ class ObjectWriter(SegmentedOutput):
             return
         segment = self._segments.ready()
         if self._terms and segment != self._described_in and capture.crawl:
-            stated += quads(list(_of_crawl(capture.crawl, self._terms)), iri(capture.graph))
+            told = [f"{iri(capture.crawl)} <{v.DCTERMS}{name}> {text(value)}" for name, value in self._terms]
+            stated += quads(told, iri(capture.graph))
         self._segments.append((stated,))
         self._described_in = segment
 
@@ -330,10 +331,6 @@ def _of_reading(capture: CaptureDescription, later: Reading) -> Iterator[str]:
     yield f"{subject} <{v.METHOD}> {text(later.method)}"
     if former != capture.graph:
         yield f"{subject} <{v.REVISION_OF}> {iri(former)}"
-
-
-def _of_crawl(crawl: str, terms: Terms) -> Iterator[str]:
-    yield from (f"{iri(crawl)} <{v.DCTERMS}{name}> {text(value)}" for name, value in terms)
 
 
 def _of_capture(capture: CaptureDescription) -> tuple[tuple[str, str | None], ...]:

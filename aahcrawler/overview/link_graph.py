@@ -131,23 +131,25 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
             "INSERT INTO tally VALUES (1, ?, ?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n", rows
         )
 
-    def _read(self, answer: ResponseRecord, segment: str) -> ReadResponse | None:
+    def _read(self, response: ResponseRecord, segment: str) -> ReadResponse | None:
         with opened_segment(self._crawl / segment) as file:
-            if answer.metadata is not None:
-                said = read_in(Member(file, answer.metadata), metadata_in, answer.id)
+            if response.metadata is not None:
+                said = read_in(Member(file, response.metadata), metadata_in, response.id)
                 if said is not None:
-                    return _said(answer, said)
+                    return _said(response, said)
             if not self._reads_pages:
                 return None
-            if answer.location:
-                return ReadResponse(is_page=False, targets=frozenset({queue_of(answer.location)}))
-            exchange = read_in(Member(file, answer.begin), exchange_in, answer.id) if answer.status == 200 else None
+            if response.location:
+                return ReadResponse(is_page=False, targets=frozenset({queue_of(response.location)}))
+            exchange = (
+                read_in(Member(file, response.begin), exchange_in, response.id) if response.status == 200 else None
+            )
             if exchange is None:
                 return None
             with closing(exchange):
                 document = None
-                if answer.document is not None:
-                    document = read_in(Member(file, answer.document), rendered_in, answer.id)
+                if response.document is not None:
+                    document = read_in(Member(file, response.document), rendered_in, response.id)
                 page = replayed(replace(exchange, rendered=document), PAGE_BYTES)
         return None if page is None or not page.is_html else _on_page(page)
 
@@ -162,8 +164,8 @@ class SiteLinks(DerivedIndex[ResponseRecord]):
         return known
 
 
-def _said(answer: ResponseRecord, said: Metadata) -> ReadResponse:
-    is_page = answer.status < 300 and not said.source and bool(said.links or said.language or said.title)
+def _said(response: ResponseRecord, said: Metadata) -> ReadResponse:
+    is_page = response.status < 300 and not said.source and bool(said.links or said.language or said.title)
     targets = frozenset(queue_of(link.url) for link in said.links if link.type in _LED_TO)
     return ReadResponse(is_page, targets, said.language or "")
 

@@ -43,7 +43,7 @@ class Collection:
     _values: int = 0
 
     def node(self, element: HtmlElement, types: list[str]) -> Node | None:
-        """Return a new node, None if there are too many."""
+        """Return a new node for an element; None if the page has ``MAX_NODES`` already."""
         if self._nodes >= MAX_NODES:
             return None
         self._nodes += 1
@@ -52,7 +52,7 @@ class Collection:
         return {"@type": types, "@element": element}
 
     def add(self, holder: Node, name: str, value: object) -> None:
-        """Give a node one more value of a property; those that are too many are left out."""
+        """Append a value to a property of a node; ignore it if the page has ``MAX_VALUES`` already."""
         self._values += 1
         if self._values <= MAX_VALUES and not name.startswith("@"):
             values = holder.setdefault(name, [])

@@ -195,12 +195,8 @@ def as_html(utf_8: bytes, prefix: bytes) -> bytes:
     CDATA sections in scripts and style sheets are left as they are. ``prefix`` is that of the elements of HTML, empty
     where they have none; it is left out.
     """
-    plain = _without_prefix(utf_8, prefix) if prefix else utf_8
+    plain = re.sub(rb"<(/?)" + re.escape(prefix) + rb":(?=[a-zA-Z])", rb"<\1", utf_8) if prefix else utf_8
     return b"".join(_without_cdata(_EMPTY_ELEMENT.sub(rb"<\1\2></\1>", plain)))
-
-
-def _without_prefix(utf_8: bytes, prefix: bytes) -> bytes:
-    return re.sub(rb"<(/?)" + re.escape(prefix) + rb":(?=[a-zA-Z])", rb"<\1", utf_8)
 
 
 def _without_cdata(utf_8: bytes) -> Iterator[bytes]:

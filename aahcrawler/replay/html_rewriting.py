@@ -1,7 +1,7 @@
 """Rewrites HTML of any origin so that it looks the same, but runs no script and links only into the archive.
 
 Nothing in it is executed, and nothing is fetched from elsewhere. Content that scripts would have added is missing, but
-fallbacks for readers without scripts are shown. The rules for attributes are in ``attribute_rules``.
+fallbacks for readers without scripts are shown. ``clean_attributes`` has the rules for attributes.
 """
 
 import re

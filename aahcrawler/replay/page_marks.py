@@ -339,7 +339,7 @@ class MarkedPages:
         self._known: OrderedDict[str, tuple[float, MakePage]] = OrderedDict()
 
     def issue(self, make: MakePage) -> str:
-        """Return the path under which the replay shows a page."""
+        """Return a new path, unknown to anybody else, under which the replay shows the page that ``make`` returns."""
         handle = token_urlsafe(24)
         with self._lock:
             self._known[handle] = self._clock() + HANDLE_SECONDS, make
@@ -348,7 +348,7 @@ class MarkedPages:
         return f"{PLACE}{handle}"
 
     def page(self, path: str) -> MarkedPage | None:
-        """Return the page of a path, None where there is none, or it has expired."""
+        """Make the page of a path anew; return None for an unknown or expired path, or if the page no longer exists."""
         with self._lock:
             until, make = self._known.get(path.removeprefix(PLACE), (0.0, None))
         return make() if make is not None and self._clock() < until else None

@@ -41,7 +41,7 @@ class Timed(Protocol):
 
     @property
     def seconds(self) -> float | None:
-        """How long the response took."""
+        """Seconds that the response took, None if not measured."""
 
     @property
     def crawl(self) -> int:

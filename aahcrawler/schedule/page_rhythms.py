@@ -1,6 +1,6 @@
 """Decide which known pages a crawl leaves out because they are not due: a front page hourly, an old thread yearly.
 
-Each page is due after its own interval (``page_intervals``). All pages of a thread are due with its last page, where
+Each page is due after its own interval. All pages of a thread are due with its last page, where
 replies appear. The decision is made when a crawl begins, and kept in its folder until it ends. Seeds and unknown pages
 are always visited.
 
@@ -85,7 +85,9 @@ class VisitedPage:
         """
         answered, quarter = self.answered, bounds.least / 4
         history = tuple(
-            PageVisit(max(1, round((after.at - before.at) / DAY / quarter)) * quarter, _is_change(after))
+            PageVisit(
+                max(1, round((after.at - before.at) / DAY / quarter)) * quarter, after.matters and not after.volatile
+            )
             for before, after in pairwise(answered)
         )
         first = answered[0]
@@ -94,10 +96,6 @@ class VisitedPage:
             age = max(0, round((first.at - first.dated.before) / DAY / quarter)) * quarter
         features = address_features(self.url)
         return KnownPage(server_of(self.url), self.template, features, history, age, self.stated, self.listed)
-
-
-def _is_change(visit: Visit) -> bool:
-    return visit.matters and not visit.volatile
 
 
 def visited_pages(folder: Path) -> list[VisitedPage]:

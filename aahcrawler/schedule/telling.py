@@ -132,7 +132,7 @@ class Teller:
         self._thread = threading.Thread(target=self._work, name="telling", daemon=True)
 
     def follow(self, tell: Tell) -> None:
-        """Use another configuration from now on."""
+        """Send by another configuration from now on; a way that both have keeps the notices that wait for it."""
         with self._changed:
             self._of, every = frozenset(tell.of), tell.every.total_seconds()
             known = self._channels
@@ -140,7 +140,7 @@ class Teller:
             self._changed.notify()
 
     def __call__(self, notice: Notice) -> None:
-        """Queue a notice, if somebody wants to be told of its occasion."""
+        """Queue a notice for all ways, if the configuration names its occasion; ignore it otherwise."""
         if notice.occasion not in self._of:
             return
         with self._changed:

@@ -18,7 +18,7 @@ from aahcrawler.wire.ip_policy import IpPolicy
 from online_analysis.icd.secrets import SecretError
 
 logger = logging.getLogger(__name__)
-ANSWER_SECONDS: Final = 20.0
+RESPONSE_SECONDS: Final = 20.0
 """Seconds for which responses of all units together are awaited."""
 MAX_CRAWLS: Final = 20_000
 """The most crawls of one unit that are read."""
@@ -199,7 +199,7 @@ class UnitClient:
         try:
             token = self.unit.token.reveal() if self.unit.token is not None else ""
             self._check_address()
-            waits = {"timeout": ANSWER_SECONDS, "longest": ANSWER_SECONDS, "patience": 0.0}
+            waits = {"timeout": RESPONSE_SECONDS, "longest": RESPONSE_SECONDS, "patience": 0.0}
             client = ServiceClient(str(self.unit.url), token, largest=_MAX_BYTES, **waits)
             return kind.model_validate(client.get(path))
         except SecretError as error:
@@ -227,16 +227,16 @@ class UnitClient:
 
 
 def asked_together(
-    questions: Mapping[str, Callable[[], T]], seconds: float = ANSWER_SECONDS
+    questions: Mapping[str, Callable[[], T]], seconds: float = RESPONSE_SECONDS
 ) -> Mapping[str, T | UnitError]:
     """Ask all questions at the same time; return the result of each, an error for those without one in time."""
-    answers: dict[str, T | UnitError] = {}
+    results: dict[str, T | UnitError] = {}
 
     def ask(name: str, question: Callable[[], T]) -> None:
         try:
-            answers[name] = question()
+            results[name] = question()
         except UnitError as error:
-            answers[name] = error
+            results[name] = error
 
     threads = [threading.Thread(target=ask, args=each, daemon=True) for each in questions.items()]
     for thread in threads:
@@ -245,4 +245,4 @@ def asked_together(
     for thread in threads:
         thread.join(max(0.0, end - time.monotonic()))
     late = UnitError(f"it has not answered within {seconds:g} s")
-    return {name: answers.get(name, late) for name in questions}
+    return {name: results.get(name, late) for name in questions}

@@ -21,7 +21,7 @@ from aahcrawler.schedule.division import rhythm_of_part, units_of
 from aahcrawler.schedule.rhythms import WHOLE, Rhythm, Turn
 from aahcrawler.schedule.schedule_file import Entry
 from aahcrawler.schedule.unit_client import (
-    ANSWER_SECONDS,
+    RESPONSE_SECONDS,
     CapacityTold,
     HeardCrawl,
     HeardSchedule,
@@ -97,7 +97,7 @@ def clients_of(units: Units) -> Mapping[str, UnitClient]:
     return {name: UnitClient(unit, units.allow_private) for name, unit in units.others.items()}
 
 
-Answer = tuple[CapacityTold, HeardSchedule, tuple[HeardVisit, ...]]
+UnitReport = tuple[CapacityTold, HeardSchedule, tuple[HeardVisit, ...]]
 
 
 def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
@@ -106,25 +106,25 @@ def heard_from(units: Units, before: Heard, now: datetime) -> Heard:
     A unit that responds again after others visited in its place reports what it visited meanwhile.
     """
 
-    def asked(name: str, client: UnitClient) -> Callable[[], Answer]:
+    def asked(name: str, client: UnitClient) -> Callable[[], UnitReport]:
         known = before.units.get(name, HeardUnit())
         since = known.failing_since if known.is_silent(units.silent_after) else None
 
-        def ask() -> Answer:
+        def ask() -> UnitReport:
             told = client.capacity(), client.schedule(now, units.silent_after)
             return *told, () if since is None else client.visits(since, now)
 
         return ask
 
-    answers = asked_together({name: asked(name, client) for name, client in clients_of(units).items()})
+    results = asked_together({name: asked(name, client) for name, client in clients_of(units).items()})
     found: dict[str, HeardUnit] = {}
-    for name, answer in answers.items():
+    for name, result in results.items():
         known = before.units.get(name, HeardUnit())
-        if isinstance(answer, UnitError):
-            failing = {"asked_at": now, "failing_since": known.failing_since or now, "problem": str(answer)}
+        if isinstance(result, UnitError):
+            failing = {"asked_at": now, "failing_since": known.failing_since or now, "problem": str(result)}
             found[name] = known.model_copy(update=failing)
         else:
-            capacity, schedule, visits = answer
+            capacity, schedule, visits = result
             since = None if schedule.is_looked_after else known.unattended_since or now
             unheard = (*known.unheard, *sorted(visits, key=lambda each: each.begun_at))[-MAX_UNHEARD:]
             found[name] = HeardUnit(
@@ -256,7 +256,7 @@ class UnitWatch:
     woken: Callable[[], None] = lambda: None
     sharing: Sharing | None = None
     _told: Mapping[str, list[str]] = field(default_factory=dict)
-    _answer: Heard | None = None
+    _heard: Heard | None = None
     _thread: threading.Thread | None = None
 
     def follow(self, units: Units | None) -> None:
@@ -279,7 +279,7 @@ class UnitWatch:
             return
 
         def run() -> None:
-            self._answer = heard_from(units, heard, now)
+            self._heard = heard_from(units, heard, now)
             self.woken()
 
         self._thread = threading.Thread(target=run, daemon=True, name="units")
@@ -288,7 +288,7 @@ class UnitWatch:
     def wait(self) -> None:
         """Wait until the requests that are under way have ended; they are bounded in time."""
         if self._thread is not None:
-            self._thread.join(2 * ANSWER_SECONDS)
+            self._thread.join(2 * RESPONSE_SECONDS)
 
     def take(self, crawls: Mapping[str, Entry], log: VisitLog, paused: Container[str] = ()) -> Iterator[str] | None:
         """Take over reports that have arrived, and yield what people are to be told of them; None if none have arrived.
@@ -296,13 +296,13 @@ class UnitWatch:
         For crawls that are ``paused`` here (with ``ALL`` among them: all crawls), this unit steps in for nobody.
         ``log`` has this unit's visits, which are compared with those that others report.
         """
-        answer, self._answer = self._answer, None
-        if answer is None or self.sharing is None:
+        heard, self._heard = self._heard, None
+        if heard is None or self.sharing is None:
             return None
         twice = self.sharing.made_twice(log, crawls)
-        self.sharing = Sharing(self.sharing.units, self.folders, answer)
+        self.sharing = Sharing(self.sharing.units, self.folders, heard)
         try:
-            answer.save(self.kept)
+            heard.save(self.kept)
         except OSError as error:
             logger.warning("%s: what other units told cannot be kept: %s", self.kept, error)
         before, self._told = self._told, self.sharing.taken_over(crawls.items())

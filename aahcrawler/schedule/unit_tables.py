@@ -117,13 +117,13 @@ def catalogue(listed: Units) -> Sequence[HeldRow]:
     def sites(client: UnitClient) -> list[HeldSite]:
         return list(islice(client.sites(), _MAX_SITES))
 
-    answers = asked_together({name: partial(sites, client) for name, client in clients_of(listed).items()})
+    results = asked_together({name: partial(sites, client) for name, client in clients_of(listed).items()})
     rows: list[HeldRow] = []
-    for name, answer in answers.items():
-        if isinstance(answer, UnitError):
-            rows.append(HeldRow(name, problem=str(answer)))
+    for name, result in results.items():
+        if isinstance(result, UnitError):
+            rows.append(HeldRow(name, problem=str(result)))
         else:
-            rows += [HeldRow(name, each.crawl, each.site, each.captures, each.since, each.until) for each in answer]
+            rows += [HeldRow(name, each.crawl, each.site, each.captures, each.since, each.until) for each in result]
     return rows
 
 
@@ -134,14 +134,14 @@ def versions(listed: Units, url: str, own: Iterable[Path]) -> Sequence[HeldRow]:
     """
     named = canonicalize(url) or url
     clients = clients_of(listed)
-    answers = asked_together({name: partial(client.versions, named) for name, client in clients.items()})
+    results = asked_together({name: partial(client.versions, named) for name, client in clients.items()})
     rows = [row for folder in sorted(set(own)) for row in _own_versions(listed, named, folder)]
-    for name, answer in answers.items():
-        if isinstance(answer, UnitError):
-            rows.append(HeldRow(name, problem=str(answer)))
+    for name, result in results.items():
+        if isinstance(result, UnitError):
+            rows.append(HeldRow(name, problem=str(result)))
             continue
         time_map = partial(clients[name].time_map, url=named)
-        rows += [HeldRow(name, each.crawl, "", each.captures, each.first, each.last, time_map(each)) for each in answer]
+        rows += [HeldRow(name, each.crawl, "", each.captures, each.first, each.last, time_map(each)) for each in result]
     return rows
 
 

@@ -47,7 +47,7 @@ class Share:
 
 
 class Chosen(Protocol):
-    """Selects the URLs of a log that are wanted."""
+    """Selects URLs of the score log, such as the share that one process reads."""
 
     def holds(self, url: str) -> bool:
         """Return whether a URL is wanted."""

@@ -174,7 +174,7 @@ def judged(found: Findings, at: int) -> Judged:
         at=at,
         url=found.url,
         depth=found.depth,
-        priority=_rounded(found.priority),
+        priority=round(found.priority, DECIMALS),
         status=None if found.status == 200 else found.status,
         score=None if found.score is None else round(found.score, DECIMALS),
         parts=parts or None,
@@ -192,10 +192,6 @@ def _part(scores: Scores) -> Column:
     if isinstance(one, list):
         return rounded(one, DECIMALS)
     return None if one is None else round(one, DECIMALS)
-
-
-def _rounded(score: float) -> float:
-    return round(score, DECIMALS)
 
 
 def _line(entry: Begin | Entry) -> bytes:

@@ -299,7 +299,9 @@ class _Asked:
                 break
             looked_at *= 4
         shown = found[asked.offset : wanted]
-        marked = [replace(hit, snippet=_snippet(marker, hit.entry)) for hit in shown]
+        marked = [
+            replace(hit, snippet=marker.snippet(hit.entry.text or hit.entry.title, hit.entry.language)) for hit in shown
+        ]
         return tuple(marked), len(found) > wanted and wanted < MAX_HITS
 
     def candidates(self, most: int) -> list[_Candidate]:
@@ -437,12 +439,11 @@ def _compiled(compiler: Compiler, node: Node | None, how: str) -> tantivy.Query:
     some = tantivy.Query.boolean_query(
         [(tantivy.Occur.Should, compiler.query(each)) for each in words], (len(words) + 1) // 2
     )
-    clauses = [(_NEVER if isinstance(each, Not) else _MUST, _positive(compiler, each)) for each in musts]
+    clauses = [
+        (_NEVER if isinstance(each, Not) else _MUST, compiler.query(each.node if isinstance(each, Not) else each))
+        for each in musts
+    ]
     return tantivy.Query.boolean_query([(_MUST, some), *clauses])
-
-
-def _positive(compiler: Compiler, node: Node) -> tantivy.Query:
-    return compiler.query(node.node if isinstance(node, Not) else node)
 
 
 def _narrowed(query: tantivy.Query, question: Question, node: Node | None) -> tantivy.Query:
@@ -502,10 +503,6 @@ def _summed(told: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, int]:
             counts[str(int(key)) if isinstance(key, float) else str(key)] += bucket["doc_count"]
     counts.pop("0", None)
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MAX_VALUES])
-
-
-def _snippet(marker: Marker, entry: SearchEntry) -> tuple[Piece, ...]:
-    return marker.snippet(entry.text or entry.title, entry.language)
 
 
 def time_bounds(first: int, last: int) -> list[tuple[int, int]]:

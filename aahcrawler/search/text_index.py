@@ -83,7 +83,11 @@ class Version:
 
 
 def version_key(thing: int, record: str) -> int:
-    """Return the number of the version of a thing that begins with a capture."""
+    """Return a number for a version of a web object or page.
+
+    ``thing`` is the number of the object or page, ``record`` the id of the record of the first capture with the
+    version.
+    """
     return number_of(f"{thing} {record}")
 
 

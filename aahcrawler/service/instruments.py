@@ -13,8 +13,8 @@ from aahcrawler.service.views.live_feed import LiveFeed
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import PagePictures
 from aahcrawler.service.views.scheduled_crawls import ScheduleDesk
-from aahcrawler.service.views.search_answers import SearchIndexes
-from aahcrawler.service.views.sparql_answers import SparqlProcess
+from aahcrawler.service.views.search_results import SearchIndexes
+from aahcrawler.service.views.sparql_results import SparqlProcess
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Instruments:
     reach: CrawlRegistry
     states: CrawlStates
     indexes: PageIndexes
-    answers: SparqlProcess
+    sparql: SparqlProcess
     helm: SteeringService
     live: LiveFeed
     search: SearchIndexes = field(default_factory=SearchIndexes)
@@ -76,5 +76,5 @@ class Instruments:
         self.helm.close()
         self.indexes.close()
         self.search.close()
-        self.answers.close()
+        self.sparql.close()
         self.reach.close()

@@ -30,9 +30,10 @@ MAX_PATTERNS = 50_000
 
 @dataclass(slots=True)
 class TrapBudget:
-    """The budget of a pattern: ``left`` is how many more pages it allows.
+    """The budget of a pattern: ``left`` is the number of pages that may still be fetched.
 
-    Of those ``fetched``, ``worthwhile`` had new content.
+    ``fetched`` counts the pages fetched so far, ``worthwhile`` those of them with new content, ``refused`` the URLs
+    that were refused since the budget was spent, ``promised`` the unfetched pages that counted as new.
     """
 
     left: float
@@ -73,7 +74,7 @@ class Budgets:
         self._spent: dict[str, int] = {}
 
     def may_refuse(self, host: str) -> bool:
-        """Return whether any budget of a host is spent; a cheap test, False for nearly all hosts."""
+        """Return whether any budget of a host is spent, without looking at a pattern: False for nearly all hosts."""
         return host in self._spent
 
     def refusing(self, pattern: UrlPattern, *, trusted: bool = False) -> TrapBudget | None:

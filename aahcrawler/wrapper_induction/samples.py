@@ -220,7 +220,7 @@ def _parts_found(selectors: Sequence[Selector], element: HtmlElement) -> Iterato
 
 
 def page_location(page: Page) -> PageLocation:
-    """Return the location of a page as if it were the first page of its thread, identified by its own URL."""
+    """Return a location that takes a page for the first of its thread, and its own URL for the thread's."""
     return PageLocation(page, page.url, ParsedUrl.parse(page.url), True, literals_on(page))
 
 

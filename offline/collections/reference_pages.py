@@ -121,8 +121,8 @@ def read_histories(contents: Mapping[str, bytes]) -> EditHistory:
     found: dict[int, Revision] = {}
     unread = 0
     for name, content in contents.items():
-        for answer in _answers(name, content):
-            for written in revisions_in(answer):
+        for response in _responses(name, content):
+            for written in revisions_in(response):
                 revision = _revision(written)
                 if revision is None:
                     unread += 1
@@ -135,20 +135,20 @@ def read_histories(contents: Mapping[str, bytes]) -> EditHistory:
     return EditHistory(tuple(sorted(found.values())), unread)
 
 
-def history_of(answers: Iterable[object]) -> EditHistory:
+def history_of(responses: Iterable[object]) -> EditHistory:
     """Return the history in API responses; it may be empty."""
-    found = [_revision(written) for answer in answers for written in revisions_in(answer)]
+    found = [_revision(written) for response in responses for written in revisions_in(response)]
     usable = {each.number: each for each in found if each is not None}
     return EditHistory(tuple(sorted(usable.values())), found.count(None))
 
 
-def revisions_in(answer: object) -> Iterator[dict[str, Any]]:
+def revisions_in(response: object) -> Iterator[dict[str, Any]]:
     """Yield the revisions in an API response as written there; none if it has none."""
-    if isinstance(answer, list):
-        for each in answer:
+    if isinstance(response, list):
+        for each in response:
             yield from revisions_in(each)
         return
-    query = answer.get("query") if isinstance(answer, dict) else None
+    query = response.get("query") if isinstance(response, dict) else None
     pages = query.get("pages") if isinstance(query, dict) else None
     listed: Sequence[object] = (
         tuple(pages.values()) if isinstance(pages, dict) else pages if isinstance(pages, list) else ()
@@ -178,7 +178,7 @@ def _content(file: Path) -> bytes:
         raise HistoryError(f"{file}: cannot be read ({' '.join(str(error).split())[:200]})") from error
 
 
-def _answers(name: str, content: bytes) -> Iterator[object]:
+def _responses(name: str, content: bytes) -> Iterator[object]:
     try:
         text = content.decode("utf-8-sig").lstrip()
         decoder, at = json.JSONDecoder(), 0
@@ -194,7 +194,7 @@ def _answers(name: str, content: bytes) -> Iterator[object]:
 
 
 PAGE_BYTES: Final = 10_000_000
-HISTORY_ANSWERS: Final = 2_000
+HISTORY_RESPONSES: Final = 2_000
 """How many responses of 500 versions each are requested; no page of Wikipedia has as many."""
 _TIMEOUTS: Final = Timeouts(connect=15.0, first_byte=30.0, idle=20.0, total=90.0)
 
@@ -275,25 +275,25 @@ class Fetching:
 
     async def history(self, wiki: WikiAddress) -> EditHistory:
         """Return the history of a page: the time and number of all its versions. Raises ``FetchingError``."""
-        answers: list[object] = []
+        responses: list[object] = []
         goes_on: dict[str, str] = {}
-        while len(answers) < HISTORY_ANSWERS:
+        while len(responses) < HISTORY_RESPONSES:
             asked = {"action": "query", "prop": "revisions", "titles": wiki.title, "rvprop": "ids|timestamp"}
-            answer = await self._ask(wiki, {**asked, "rvlimit": "max", **goes_on})
-            answers.append(answer)
-            following = answer.get("continue")
+            response = await self._ask(wiki, {**asked, "rvlimit": "max", **goes_on})
+            responses.append(response)
+            following = response.get("continue")
             goes_on = (
                 {str(name): str(value) for name, value in following.items()} if isinstance(following, dict) else {}
             )
             if not goes_on:
                 break
-        return history_of(answers)
+        return history_of(responses)
 
     async def version(self, wiki: WikiAddress, revision: Revision | None) -> EventPage:
         """Return a version of a page, the current one for None. Raises ``FetchingError`` and ``EventPageError``."""
         which = {"page": wiki.title} if revision is None else {"oldid": str(revision.number)}
-        answer = await self._ask(wiki, {"action": "parse", "prop": "text|revid", **which})
-        return read_event_page(json.dumps(answer).encode(), wiki.url)
+        response = await self._ask(wiki, {"action": "parse", "prop": "text|revid", **which})
+        return read_event_page(json.dumps(response).encode(), wiki.url)
 
     async def references(self, cited: Iterable[CitedPage], read: ReferenceReader) -> Sequence[HadReference]:
         """Return the references that sites still have, as far as their robots.txt allows fetching them."""
@@ -316,16 +316,16 @@ class Fetching:
         self._tell(url)
         try:
             page = await self._api.final_page(canonicalize(url) or url)
-            answer = json.loads(page.body)
+            response = json.loads(page.body)
         except (*NotFetchedError, TooManyRedirectsError) as error:
             raise FetchingError(f"{url}: {error}; save the page and its history, and give the files") from error
         except (ValueError, RecursionError):
             raise FetchingError(f"{url}: did not answer in JSON; is it the API of MediaWiki?") from None
-        problem = answer.get("error") if isinstance(answer, dict) else "no object"
-        if problem or not isinstance(answer, dict):
+        problem = response.get("error") if isinstance(response, dict) else "no object"
+        if problem or not isinstance(response, dict):
             said = problem.get("info", problem) if isinstance(problem, dict) else problem
             raise FetchingError(f"{url}: {str(said)[:300]}; check the title, or try again later")
-        return answer
+        return response
 
 
 @asynccontextmanager

@@ -99,34 +99,34 @@ def wikitext_of(body: bytes) -> tuple[str, Mapping[str, Any]] | None:
     """Return saved wikitext, alone or in an API response, and that response's other fields; else None."""
     text = body.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("{") and not text.lstrip().startswith(("{{", "{|")):
-        return _of_answer(text)
+        return _of_response(text)
     is_markup = "<html" in text[:5_000].lower() or "mw-parser-output" in text[:100_000]
     return None if is_markup or not ("[[" in text or "{{" in text) else (text, {})
 
 
-def _of_answer(text: str) -> tuple[str, Mapping[str, Any]] | None:
+def _of_response(text: str) -> tuple[str, Mapping[str, Any]] | None:
     try:
-        answer = json.loads(text)
+        response = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(answer, dict):
+    if not isinstance(response, dict):
         return None
-    parsed = answer.get("parse")
+    parsed = response.get("parse")
     if isinstance(parsed, dict) and "text" not in parsed:
         written = parsed.get("wikitext")
         written = written.get("*") if isinstance(written, dict) else written
         return (written, parsed) if isinstance(written, str) else None
-    for revision in revisions_in(answer):
+    for revision in revisions_in(response):
         slots = revision.get("slots")
         main = slots.get("main") if isinstance(slots, dict) else revision
         content = main.get("content", main.get("*")) if isinstance(main, dict) else None
         if isinstance(content, str):
-            return content, {"revid": revision.get("revid"), "title": _title_of(answer)}
+            return content, {"revid": revision.get("revid"), "title": _title_of(response)}
     return None
 
 
-def _title_of(answer: Mapping[str, Any]) -> str:
-    pages = answer["query"]["pages"]
+def _title_of(response: Mapping[str, Any]) -> str:
+    pages = response["query"]["pages"]
     listed: Sequence[Any] = tuple(pages.values()) if isinstance(pages, dict) else pages
     return str(listed[0].get("title", ""))
 

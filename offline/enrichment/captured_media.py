@@ -142,21 +142,21 @@ def _sayings(stated: CaptureStatements) -> Iterator[tuple[str, str, str, str, st
 def _captured(source: ArchivedCaptures) -> Iterator[tuple[str, str, str, str]]:
     """Yield the captures of media in the order of time: URL, digest of the payload, capture and site."""
     for row, _ in source.table.in_time(BEGINNING):
-        answer = row.answer
-        if answer.method != "GET" or source.hides(row):
+        response = row.response
+        if response.method != "GET" or source.hides(row):
             continue
-        holder = source.original_row(row) if answer.is_revisit else row
-        if holder is None or holder.answer.status != 200:
+        holder = source.original_row(row) if response.is_revisit else row
+        if holder is None or holder.response.status != 200:
             continue
         file = source.table.open(holder.file)
-        told = read_in(Member(file, holder.answer.begin), _media_type_and_digest, holder.answer.id)
-        url = canonicalize(answer.url) or answer.url
+        told = read_in(Member(file, holder.response.begin), _media_type_and_digest, holder.response.id)
+        url = canonicalize(response.url) or response.url
         if told is not None and _is_medium(told[0], url):
-            yield url, told[1] or holder.answer.id, answer.id, site_of(url)
+            yield url, told[1] or holder.response.id, response.id, site_of(url)
 
 
 def _media_type_and_digest(record: Record) -> tuple[str, str]:
-    """Return what the head of an answer says of its body; of the block no more is read than that."""
+    """Return what the head of a response says of its body; of the block no more is read than that."""
     payload, size = HttpPayload(), 0
     for piece in record.block():
         payload.feed(piece)

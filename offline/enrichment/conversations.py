@@ -247,7 +247,7 @@ class Conversations:
     ) -> Iterator[Annotation]:
         """Annotate all objects, which are read three times."""
         threads = Threads(objects(), self._answers())
-        found = _conversations(threads, objects())
+        found = conversations_of(threads, objects())
         self._told = tuple(_told(threads, found))
         for given in filter(threads.is_current, objects()):
             own = threads.spoken[given.object]
@@ -261,10 +261,6 @@ class Conversations:
     def told(self, _: Mapping[str, int]) -> Iterator[str]:
         """Yield what was found by the last run, or why there is nothing."""
         yield from self._told
-
-    def conversations(self, objects: Callable[[], Iterator[ObjectText]]) -> Mapping[str, Conversation]:
-        """Return the conversations of all sites, reading the objects twice."""
-        return _conversations(Threads(objects(), self._answers()), objects())
 
     def _relation(self, given: ObjectText, tie: Tie, conversation: Conversation) -> Annotation:
         own = " ".join(given.author.split())
@@ -365,7 +361,8 @@ def _month(published: str) -> list[str]:
     return [found[0]] if found else []
 
 
-def _conversations(threads: Threads, objects: Iterable[ObjectText]) -> dict[str, Conversation]:
+def conversations_of(threads: Threads, objects: Iterable[ObjectText]) -> dict[str, Conversation]:
+    """Return the conversation of each site, from the objects that ``threads`` was made of."""
     relations: defaultdict[str, dict[tuple[str, str], _Counts]] = defaultdict(dict)
     for given in filter(threads.is_current, objects):
         own = threads.spoken[given.object]

@@ -184,7 +184,10 @@ class JoinedEvents:
     def annotate(
         self, objects: Callable[[], Iterator[ObjectText]], known: Callable[[], Iterator[Annotation]]
     ) -> Iterator[Annotation]:
-        """Annotate each event that is known once more; holds what is known of all objects that tell of events."""
+        """Yield another annotation for each known one of an event, with who, where and an IRI, by date.
+
+        Reads ``known`` twice, then ``objects``. Memory grows with the objects that tell of events.
+        """
         by_date: dict[str, list[_Told]] = defaultdict(list)
         for each in self._told(objects, known):
             by_date[dict(each.annotation.values)["when"]].append(each)

@@ -133,7 +133,11 @@ class _KnownNames:
         self._base = base
         base.execute("CREATE TABLE name (object TEXT, capture TEXT, start INTEGER, end INTEGER, label TEXT)")
         base.execute("BEGIN")
-        rows = ((each.object, each.capture, each.start, each.end, each.label) for each in known if _is_name(each))
+        rows = (
+            (each.object, each.capture, each.start, each.end, each.label)
+            for each in known
+            if each.kind in NAMED and each.start >= 0
+        )
         base.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?)", rows)
         base.execute("COMMIT")
         base.execute("CREATE INDEX name_by_object ON name (object, capture)")
@@ -142,10 +146,6 @@ class _KnownNames:
         """Return the places of names in an object's text."""
         asked = "SELECT start, end, label FROM name WHERE object = ? AND capture = ? AND end <= ?"
         return [*map(tuple, self._base.execute(asked, (given.object, given.capture, MAX_CHARACTERS)))]
-
-
-def _is_name(each: Annotation) -> bool:
-    return each.kind in NAMED and each.start >= 0
 
 
 class _Names:

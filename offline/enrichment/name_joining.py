@@ -212,7 +212,10 @@ class _Mentions:
         self._base = base
         base.execute(_TABLE)
         base.execute("BEGIN")
-        base.executemany("INSERT INTO mention VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, filter(_is_named, known)))
+        base.executemany(
+            "INSERT INTO mention VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (_row(each) for each in known if each.kind in NAMED),
+        )
         base.execute("COMMIT")
         base.execute("CREATE INDEX mention_by_object ON mention (object, start)")
         base.execute("CREATE INDEX mention_by_name ON mention (folded, object)")
@@ -263,10 +266,6 @@ class _Mentions:
     def places(self, iri: str) -> list[tuple[int, int]]:
         """Return where names stand in an object."""
         return self._base.execute("SELECT start, end FROM mention WHERE object = ? ORDER BY start", (iri,)).fetchall()
-
-
-def _is_named(each: Annotation) -> bool:
-    return each.kind in NAMED
 
 
 def _row(each: Annotation) -> tuple[str, int, int, str, str, str, str, str, str]:

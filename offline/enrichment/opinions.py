@@ -20,7 +20,7 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from aahcrawler.annotations import Annotation, Kind
 from offline.enrichment.annotator import ObjectText
 from offline.enrichment.sentences import VERSION as SENTENCES
-from offline.enrichment.sentences import Sentence, sentences
+from offline.enrichment.sentences import sentences
 from offline.enrichment.steps import Setting
 from offline.enrichment.text_dates import dates_in, published_day
 
@@ -181,7 +181,9 @@ class Opinions:
                 continue
             found = judge.judge(sentence.text)
             strength = abs(found.polarity)
-            if strength >= REPORT or (strength >= NEUTRAL and not _has_date(sentence, given)):
+            if strength >= REPORT or (
+                strength >= NEUTRAL and not dates_in(sentence.text, given.language, published_day(given.published))
+            ):
                 yield Annotation(
                     given.object,
                     given.capture,
@@ -199,10 +201,6 @@ class Opinions:
                         ("strength", f"{strength:.4f}"),
                     ),
                 )
-
-
-def _has_date(sentence: Sentence, given: ObjectText) -> bool:
-    return bool(dates_in(sentence.text, given.language, published_day(given.published)))
 
 
 def _as_vader_reads(sentence: str) -> str:

@@ -30,7 +30,7 @@ class SparkJob(Job[Note]):
     context: Any = field(kw_only=True)
 
     def made(self, units: Iterator[Unit]) -> Iterator[tuple[Unit, Made[Note]]]:
-        """Yield what is made of each unit, in their order. Raises ``JobError``."""
+        """Yield each unit with what the executors made of it, in the order of ``units``. Raises ``JobError``."""
         at_once = _UNITS_OF_TASK * _TASKS_OF_CORE * self.context.defaultParallelism
         while wave := list(islice(units, at_once)):
             tasks = -(-len(wave) // _UNITS_OF_TASK)

@@ -34,7 +34,7 @@ class Nmf:
     name: str = "nmf-1"
 
     def fit(self, counts: csr_matrix, number: int) -> FittedTopics:
-        """Find a number of topics."""
+        """Fit ``number`` topics to texts; ``counts`` has a row for each text, a column for each term."""
         idf = np.log(counts.shape[0] / np.maximum(1, _texts_with(counts))) + 1
         model = NMF(number, init="nndsvd", random_state=_SEED, max_iter=_ROUNDS, tol=_PRECISION)
         with _quietly():
@@ -70,7 +70,7 @@ class Lda:
     name: str = "lda-1"
 
     def fit(self, counts: csr_matrix, number: int) -> FittedTopics:
-        """Find a number of topics."""
+        """Fit ``number`` topics to texts; ``counts`` has a row for each text, a column for each term."""
         model = LatentDirichletAllocation(number, random_state=_SEED, max_iter=10, learning_method="batch")
         with _quietly():
             model.fit(counts)

@@ -364,11 +364,10 @@ def made_of(events: Sequence[Event], ranked: Ranked) -> tuple[Part, ...]:
         by_analyser.setdefault(part.analyser, []).append(part)
     if ranked.reasons:
         by_analyser[LearningRanker.name] = [Part(LearningRanker.name, ranked.weight, ranked.prediction)]
-    return tuple(_mean(name, parts, changing.weights) for name, parts in by_analyser.items())
-
-
-def _mean(analyser: str, parts: Sequence[Part], weights: Mapping[str, float]) -> Part:
-    return Part(analyser, weights.get(analyser, parts[-1].weight), fmean(part.value for part in parts))
+    return tuple(
+        Part(name, changing.weights.get(name, parts[-1].weight), fmean(part.value for part in parts))
+        for name, parts in by_analyser.items()
+    )
 
 
 def _refused(folder: Path, crawl: Crawl, url: str) -> str:

@@ -89,9 +89,9 @@ class SelectedCaptures:
 
     def _take(self, capture: Capture) -> Iterator[Capture]:
         row = self.source.table.of_record(capture.record_id)
-        if row is None or not self._mark(row.file, row.answer.begin, row.answer.end, is_capture=True):
+        if row is None or not self._mark(row.file, row.response.begin, row.response.end, is_capture=True):
             return
-        if (info := self.source.table.info(row.answer.warcinfo)) is not None:
+        if (info := self.source.table.info(row.response.warcinfo)) is not None:
             self._mark(info[0], info[1].begin, info[1].end, is_capture=False)
         self.newest = max(self.newest, capture.date)
         yield capture
@@ -161,10 +161,10 @@ def chosen(crawl: Path, criteria: Criteria, source: ArchivedCaptures) -> Iterato
 
     Redirects are no pages: one that is listed or found by SPARQL stands for the page to which it leads. Pages that a
     later crawl found unchanged count as pages. Errors, by status or by what they say, are selected only by lists and
-    SPARQL. Raises ``AnnotationFileError``, ``ReadError`` and the errors of ``answers``.
+    SPARQL. Raises ``AnnotationFileError``, ``ReadError`` and the errors of ``found_by_query``.
     """
     listed = [criteria.urls] if criteria.urls is not None else []
-    found = [answers(crawl, criteria.sparql)] if criteria.sparql else []
+    found = [found_by_query(crawl, criteria.sparql)] if criteria.sparql else []
     named = [expanded(names, source) for names in (*listed, *found)]
     with ExitStack() as stack:
         dated: Names | None = None
@@ -474,7 +474,7 @@ def published(crawl: Path, criteria: Criteria) -> Names:
     return found
 
 
-def answers(crawl: Path, sparql: str) -> frozenset[str]:
+def found_by_query(crawl: Path, sparql: str) -> frozenset[str]:
     """Return the captures and canonical URLs that a SELECT query finds in a crawl's store.
 
     They are the values of ``?page``, else of the query's first variable. The new part of the crawl is loaded first.
@@ -484,13 +484,13 @@ def answers(crawl: Path, sparql: str) -> frozenset[str]:
     found: set[str] = set()
     with LocalStore(folder, _PATIENCE) as local:
         load(crawl, local)
-        answer = ask(local.rdf, sparql)
-        if not isinstance(answer, Table):
+        result = ask(local.rdf, sparql)
+        if not isinstance(result, Table):
             raise QueryError("write a query that begins with SELECT ?page")
-        place = answer.names.index(_VARIABLE) if _VARIABLE in answer.names else 0
-        for row in answer.rows:
+        place = result.names.index(_VARIABLE) if _VARIABLE in result.names else 0
+        for row in result.rows:
             value = row[place]
             if isinstance(value, ox.NamedNode | ox.Literal):
                 found.add(urls.canonicalize(value.value) or value.value)
-        del answer
+        del result
     return frozenset(found)

@@ -12,7 +12,6 @@ from aahcrawler.frontier.protocol import UNSCORED, FrontierSettings, Lease, Offe
 from aahcrawler.helper import Assistance
 from aahcrawler.pipeline.analysis import AT_ONCE, OpenBatch, ScoredPage, contribution_of, finish, rank
 from offline.simulation.crawl_strategy import Briefing
-from offline.simulation.page_data import Understood
 from offline.simulation.visits import Direction, Visit
 from offline.simulation.world import World
 from online_analysis.aggregation import BudgetLeft, LinkRanker, ScoredLink
@@ -199,18 +198,14 @@ def batch_scores(batch: Sequence[Visit], topic: Direction, world: World) -> Mapp
     sources: dict[int, list[int]] = {}
     anchors: dict[int, Counter[str]] = {}
     for position, (visit, page) in enumerate(zip(batch, pages, strict=True)):
-        for target, terms in _anchors(visit, page):
+        for target, link in zip(visit.targets, visit.links, strict=True):
             found = sources.setdefault(target, [])
             if not found or found[-1] != position:
                 found.append(position)
-            anchors.setdefault(target, Counter()).update(terms)
+            anchors.setdefault(target, Counter()).update(page.anchors[link])
     return {
         target: (products.cosine_of_sum(found) + topic.cosine(anchors[target])) / 2 for target, found in sources.items()
     }
-
-
-def _anchors(visit: Visit, page: Understood) -> Sequence[tuple[int, Sequence[str]]]:
-    return [(target, page.anchors[link]) for target, link in zip(visit.targets, visit.links, strict=True)]
 
 
 class _Products:

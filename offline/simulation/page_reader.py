@@ -79,7 +79,7 @@ class Gathering:
 
     def _check(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
-            missing = [seed for seed in sample.seeds if _key(seed) not in self._catalogue.numbers]
+            missing = [seed for seed in sample.seeds if key(canonicalize(seed) or seed) not in self._catalogue.numbers]
             if missing:
                 raise WorldError(f"{self.folder}: the seed {missing[0]} of {sample.name} is no page of its WARC files")
 
@@ -117,10 +117,6 @@ class Gathering:
         if found:
             sessions.asked(page.url)
             sessions.decide(page.url, found, trap_evidence.links_of(again, page))
-
-
-def _key(url: str) -> str:
-    return key(canonicalize(url) or url)
 
 
 _CRAWLER, _ANALYSIS, _HERE = (

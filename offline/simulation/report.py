@@ -394,7 +394,7 @@ def chart(rows: Sequence[Row]) -> str:
     The names are in the order in which the lines end. Strategies that were not judged are left out.
     """
     courses = [
-        (row.strategy, row.measures.course, _colour(position))
+        (row.strategy, row.measures.course, f"hsl({position * _HUE_STEP % 360:.0f},70%,38%)")
         for position, row in enumerate(rows)
         if row.measures is not None
     ]
@@ -413,10 +413,6 @@ def chart(rows: Sequence[Row]) -> str:
         f'<text x="{right}" y="{bottom + 20}" text-anchor="end">as many pages as are relevant</text>'
         f"{lines}{names}</svg>\n"
     )
-
-
-def _colour(position: int) -> str:
-    return f"hsl({position * _HUE_STEP % 360:.0f},70%,38%)"
 
 
 def _line(name: str, course: Sequence[float], colour: str) -> str:

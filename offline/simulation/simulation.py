@@ -216,7 +216,7 @@ def simulate(simulation: Simulation, samples: Sequence[Sample], watcher: Watcher
         tasks = [_task(simulation, folder, sample, bench) for sample in samples]
         orders: list[Order] = []
         missed: list[Missed] = []
-        for found in _run(tasks, executor):
+        for found in map(simulate_sample, tasks) if executor is None else executor.map(simulate_sample, tasks):
             orders += found.orders
             missed += found.missed
             cost += found.cost
@@ -337,7 +337,3 @@ def _task(simulation: Simulation, folder: Path, sample: Sample, bench: Bench | N
     pages = simulation.pages or (bench.relevant(sample) if bench is not None else sample.pages)
     relevance = bench.relevance(sample) if bench is not None else None
     return Task(simulation, folder, replace(sample, pages=pages), relevance)
-
-
-def _run(tasks: Sequence[Task], executor: Executor | None) -> Iterator[Crawled]:
-    yield from map(simulate_sample, tasks) if executor is None else executor.map(simulate_sample, tasks)

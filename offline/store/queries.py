@@ -51,7 +51,7 @@ class QueryError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The answer to SELECT: names of columns, and rows to be read once; None in an unbound cell."""
+    """The result of SELECT: names of columns, and rows to be read once; None in an unbound cell."""
 
     names: tuple[str, ...]
     rows: Iterator[tuple[Term | None, ...]]
@@ -59,16 +59,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """The answer to CONSTRUCT and DESCRIBE, to be read once."""
+    """The result of CONSTRUCT and DESCRIBE, to be read once."""
 
     triples: Iterator[ox.Triple]
 
 
-Answer = Table | Statements | bool
-"""The answer to SELECT, to CONSTRUCT or DESCRIBE, to ASK."""
+QueryResult = Table | Statements | bool
+"""The result of SELECT, of CONSTRUCT or DESCRIBE, of ASK."""
 
 
-def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> Answer:
+def ask(store: ox.Store, query: str, bound: Bindings | None = None) -> QueryResult:
     """Query a store; the prefixes of ``docs/vocabulary.md`` need no declaration.
 
     ``bound`` gives values to variables, which the query must select; they are no part of its text. Raises
@@ -163,14 +163,14 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class ReadyQuery:
-    """A predefined query: its name, the description of its answer, its arguments, and its text."""
+    """A predefined query: its name, the description of its result, its arguments, and its text."""
 
     name: str
     summary: str
     arguments: tuple[Argument, ...]
     text: str
 
-    def answer(self, store: ox.Store, given: Mapping[str, str]) -> Table:
+    def run(self, store: ox.Store, given: Mapping[str, str]) -> Table:
         """Query a store, with arguments given as text. Raises ``QueryError``."""
         values = self._values(given)
         limit = int(values.pop(LIMIT).value)

@@ -89,17 +89,6 @@ def _config(pipeline: Pipeline, part: str) -> object:
     return pipeline.config["components"].get(part)
 
 
-def recogniser(name: str) -> Callable[[str], Iterator[str]]:
-    """Return a function that yields the names a model recognises in a text, as written. Raises EntityModelError."""
-    model = load_model(name)
-
-    def recognise(text: str) -> Iterator[str]:
-        for begin in range(0, len(text), _MAX_AT_ONCE):
-            yield from (each.text for each in model(text[begin : begin + _MAX_AT_ONCE]).ents)
-
-    return recognise
-
-
 def name_places(name: str) -> Callable[[str], Iterator[tuple[int, int, str]]]:
     """Return what yields where the names begin and end that a model sees in a text, and its label for what bears them.
 

@@ -111,16 +111,6 @@ class SpamAnalyser:
         return bool(hides and link.hidden and foreign) and foreign in self._hidden
 
 
-def is_link_farm(document: Document) -> bool:
-    """Return whether a page exists only for its links: very many foreign hosts, no text, few words in all anchors.
-
-    All three must hold: thirty hosts; fewer than six characters of text for each link, not counting anchors; and four
-    fifths of the anchors consisting only of keywords, which are words that occur in a tenth of all anchors. In an
-    honest list, each entry has a word of its own.
-    """
-    return _is_farm(document, _foreign_hosts(document))
-
-
 def is_stuffed(anchor: str) -> bool:
     """Return whether an anchor repeats one keyword, four times or more.
 
@@ -137,6 +127,12 @@ def is_stuffed(anchor: str) -> bool:
 
 
 def _is_farm(document: Document, hosts: Sequence[str]) -> bool:
+    """Return whether a page exists only for its links: very many foreign hosts, no text, few words in all anchors.
+
+    All three must hold: thirty hosts; fewer than six characters of text for each link, not counting anchors; and four
+    fifths of the anchors consisting only of keywords, which are words that occur in a tenth of all anchors. In an
+    honest list, each entry has a word of its own. ``hosts`` has the foreign host of each link, empty for others.
+    """
     if len(hosts) < _FOREIGN_HOSTS_OF_A_FARM or len({host for host in hosts if host}) < _FOREIGN_HOSTS_OF_A_FARM:
         return False
     foreign = [link for link, host in zip(document.outlinks, hosts, strict=True) if host]

@@ -223,7 +223,7 @@ class ScopeRules:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._rules = tuple(_compiled(rule, number) for number, rule in enumerate(rules, 1))
         self.ask_type = any(map(_asks_type, rules))
-        """Whether any rule tests the type of an answer."""
+        """Whether any rule tests the type of a response."""
 
     def refusal(self, facts: Facts) -> str | None:
         """Return the name of the first rule that certainly refuses a URL; None if no rule does.

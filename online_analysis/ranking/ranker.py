@@ -72,27 +72,27 @@ class Waiting:
         return iter(self._urls.values())
 
     def get(self, url: str) -> LinkStatistics | None:
-        """Return the statistics of a queued URL."""
+        """Return the statistics of a queued URL, None if it is not queued or was dropped."""
         return self._urls.get(url)
 
     def add(self, url: str) -> LinkStatistics:
-        """Add a new URL."""
+        """Add a URL that is not queued yet, and return its statistics, which are empty."""
         sighting = self._urls[url] = LinkStatistics(url)
         return sighting
 
     def take(self, url: str) -> LinkStatistics | None:
-        """Remove a URL that was fetched, and return its statistics."""
+        """Remove a URL that was fetched, and return its statistics, None if it is not queued."""
         self._touched.pop(url, None)
         return self._urls.pop(url, None)
 
     def forget(self, url: str) -> None:
-        """Remove a URL that will not be fetched, or must not be reported."""
+        """Remove a URL from which nothing is to be learned, with its statistics; do nothing if it is not queued."""
         sighting = self.take(url)
         if sighting is not None:
             sighting.forget()
 
     def make_room(self) -> None:
-        """Drop the least promising URLs when there are too many."""
+        """Drop the URLs of least predicted worth when there are more than ``most``, some more than needed at once."""
         if len(self._urls) > self._most:
             ranked = sorted(self._urls.values(), key=lambda sighting: sighting.score or 0.0)
             for sighting in ranked[: len(ranked) - self._most + int(self._most * _FORGOTTEN_AT_ONCE)]:

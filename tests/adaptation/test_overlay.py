@@ -1,6 +1,7 @@
 """Learned actions are kept in files that every worker reads, and that people can take over."""
 
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,14 +11,15 @@ import pytest
 from lxml import etree
 from typer.testing import CliRunner
 
-from aahcrawler.adaptation.learned import LearnedAction, LearnedLinks, LearnedSign
+from aahcrawler.adaptation.learned import Learned, LearnedAction, LearnedLinks, LearnedSign
 from aahcrawler.adaptation.overlay import Overlay
 from aahcrawler.cli import app
 from aahcrawler.editor.repairs.insertion import PromotionError
-from aahcrawler.editor.repairs.promotion import promote
+from aahcrawler.editor.repairs.promotion import Promoted, carried_out, planned
 from aahcrawler.editor.repairs.repair_list import compared
 from aahcrawler.helper import ApplicationAwareHelper
 from aahcrawler.layout import LEARNED
+from aahcrawler.page import Page
 from aahcrawler.wrapper_induction.examples import Method
 from aahcrawler.wrapper_induction.robust_paths import Expression
 from aahcrawler.wrapper_induction.wrapper import Wrapper
@@ -115,6 +117,10 @@ def kept(crawl: Path, *actions: LearnedAction) -> Overlay:
     for each in actions:
         overlay.keep(replace(each, level=topic_level()))
     return overlay
+
+
+def promote(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "") -> Promoted:
+    return carried_out(planned(learned, pages, folders, variant), folders, "")
 
 
 def test_what_is_kept_is_read_back_and_finds_the_same(crawl: Path) -> None:

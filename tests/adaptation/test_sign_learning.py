@@ -201,7 +201,6 @@ def test_a_site_without_trouble_is_not_looked_at() -> None:
         crawl.read(thread(number, old))
         crawl.read(board(number))
     assert crawl.told == []
-    assert not crawl.sign_learning.is_watching(f"{SITE}/", crawl.application)
 
 
 def test_the_sign_of_an_application_is_relaxed_where_its_pages_show_none() -> None:

@@ -9,8 +9,15 @@ import pytest
 from aahcrawler.annotations import Annotation, Kind
 from aahcrawler.objects import vocabulary as v
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.conversations import Conversation, Conversations, Edges, communities, influence
-from offline.enrichment.reply_ties import MAX_ANSWERED, Answer, TieKind
+from offline.enrichment.conversations import (
+    Conversation,
+    Conversations,
+    Edges,
+    communities,
+    conversations_of,
+    influence,
+)
+from offline.enrichment.reply_ties import MAX_ANSWERED, Answer, Threads, TieKind
 
 
 def post(name: str, author: str, text: str = "The dike held.", **more: Any) -> ObjectText:
@@ -31,7 +38,7 @@ def ties(objects: Sequence[ObjectText], answers: Iterable[Answer] = ()) -> set[t
 
 
 def conversations(objects: Sequence[ObjectText], answers: Iterable[Answer] = ()) -> dict[str, Conversation]:
-    return dict(Conversations(lambda: answers).conversations(lambda: iter(objects)))
+    return conversations_of(Threads(objects, answers), objects)
 
 
 def test_an_object_answers_whom_its_page_says_that_it_answers() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from aahcrawler.page import Page
 from knowledge_base.loader import FOLDER, LoadError, load_files
-from knowledge_base.matching import HEAD, TAIL, Candidates, Detector, Sight, find_level, still_holds
+from knowledge_base.matching import HEAD, TAIL, Candidates, Detector, Sight, still_holds
 from knowledge_base.model import KnowledgeBase, Pattern, Strength
 from tests.helper.saved_pages import html_page, saved_pages
 from tests.shipped import shipped
@@ -119,14 +119,6 @@ def test_remembered_evidence_is_verified_not_trusted() -> None:
     proofs = [pattern for pattern in phpbb.patterns if pattern.strength is Strength.PROOF]
     assert still_holds(html_page("http://a.test/", '<body id="phpbb">x</body>'), proofs)
     assert not still_holds(html_page("http://a.test/", "<body>x</body>"), proofs)
-
-
-def test_levels_come_in_the_order_of_the_file(build: Build, tmp_path: Path) -> None:
-    build(foo='<pattern strength="strong" css="#aaa1"/>')
-    application = load_files([FOLDER / "kinds" / "web-forum.xml"], [tmp_path / "foo.xml"]).application("foo")
-    level = find_level(html_page("http://a.test/", "<p>x</p>"), application)
-    assert level is not None
-    assert level.name == "any"
 
 
 TEXTS = ("alpha", "alphabet", "beta", "gamma-1", "page")

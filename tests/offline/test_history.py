@@ -187,7 +187,7 @@ def test_rdflib_answers_alike(crawl: Path, name: str, given: dict[str, int]) -> 
         for row in dataset.query(chosen.text, initBindings=bound)
         if isinstance(row, ResultRow)
     }
-    table = chosen.answer(store, {key: str(value) for key, value in given.items()})
+    table = chosen.run(store, {key: str(value) for key, value in given.items()})
     column = table.names.index("post")
     ours = {term.value for row in table.rows if isinstance(term := row[column], ox.NamedNode)}
     assert ours == theirs != set()

@@ -203,7 +203,7 @@ def test_decisions_of_people_are_loaded_as_they_count_and_go_with_a_takedown(tmp
             assert load(crawl, destination) == Loaded(0, 0)
             store = ox.Store()
             store.extend(held())
-            answer = next(each for each in ready_queries() if each.name == "kept-pages").answer(store, {})
+            answer = next(each for each in ready_queries() if each.name == "kept-pages").run(store, {})
             assert isinstance(answer, Table)
             told = [[getattr(cell, "value", "") for cell in row] for row in answer.rows]
             graphs = ox.serialize(
@@ -325,7 +325,7 @@ def test_visits_are_loaded_as_the_log_tells_them_by_now(
             assert load(crawl, destination) == Loaded(0, 0)
             store = ox.Store()
             store.extend(held())
-            answer = next(each for each in ready_queries() if each.name == name).answer(store, {})
+            answer = next(each for each in ready_queries() if each.name == name).run(store, {})
             assert isinstance(answer, Table)
             return [[getattr(cell, "value", "") for cell in row][:2] for row in answer.rows]
 

@@ -10,7 +10,6 @@ from online_analysis.analysers import EntityAnalyser, analysers
 from online_analysis.analysers.entities import EntityFinder, Mention
 from online_analysis.document import Outlink
 from online_analysis.icd import Icd, IcdError
-from online_analysis.suggestions import suggest
 from online_analysis.terms import Lexicon
 from online_analysis.topic import build_topic
 from tests.online_analysis.definitions import SMALLEST
@@ -220,15 +219,6 @@ def test_letters_are_folded_in_their_places() -> None:
     from online_analysis.analysers.gazetteer import folded
 
     assert folded("Μαΐου É 서울") == "μαιου e 서울"
-
-
-@pytest.mark.slow
-def test_a_model_finds_names_that_nobody_gave(model: Path) -> None:
-    from online_analysis.analysers.gazetteer import recogniser
-
-    assert list(recogniser(str(model))("They live in Freiburg today.")) == ["Freiburg"]
-    found = suggest("Yesterday Hermann Scheer spoke about energy.", recognise=recogniser(str(model)))
-    assert [each.value for each in found.entities] == ["Hermann Scheer"]
 
 
 @pytest.mark.slow

@@ -94,13 +94,6 @@ def test_what_is_given_already_is_left_out() -> None:
     assert "Grey Lock" not in values(found.entities)
 
 
-def test_names_come_from_whoever_recognises_them() -> None:
-    found = suggest(
-        "In Varhaven the dyke broke. Varhaven stood.", recognise=lambda line: ["Varhaven"] * line.count("Varhaven")
-    )
-    assert [(each.value, each.count) for each in found.entities] == [("Varhaven", 2)]
-
-
 def test_suggestions_make_a_definition() -> None:
     found = suggest(REFERENCE + "\nhttps://a.example.org/\n")
     wish = Wish(tuple(values(found.seeds)), "a@b.example", tuple(values(found.keywords)), tuple(values(found.entities)))

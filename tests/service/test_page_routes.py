@@ -23,7 +23,7 @@ from aahcrawler.segments import Members
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog
 from aahcrawler.service.views.page_indexes import PageIndexes
-from aahcrawler.service.views.sparql_answers import SparqlProcess
+from aahcrawler.service.views.sparql_results import SparqlProcess
 from aahcrawler.service.web.entrance import UNLIMITED
 from benchmarks.cockpit_crawl import CRAWL, write_crawl
 from benchmarks.cockpit_pages import Shape, invented

@@ -18,7 +18,7 @@ from aahcrawler.crawl_collections import Collection, CollectionFile
 from aahcrawler.service.api.app import ServiceSettings
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.site import COOKIE
-from aahcrawler.service.views.search_answers import SearchableCrawls, SearchIndexes
+from aahcrawler.service.views.search_results import SearchableCrawls, SearchIndexes
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service_client import ServiceClient, ServiceError
 from benchmarks.cockpit_crawl import CRAWL, write_crawl

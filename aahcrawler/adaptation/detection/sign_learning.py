@@ -165,11 +165,6 @@ class SignLearning:
         elsewhere = self._elsewhere.get(sign.application, list)
         elsewhere[:] = [shown, *elsewhere][: 4 * MAX_SIGNS]
 
-    def is_watching(self, url: str, application: Application) -> bool:
-        """Return whether a sign of a level is wanted on a site."""
-        key = (site_of(url), application.name)
-        return key in self._watches and bool(self._watches.get(key, _Watch).wanted)
-
     # Signs on pages
 
     def level(self, page: Page, application: Application) -> PageLevel | None:

@@ -404,16 +404,16 @@ def _plausible(question: Question, wrapper: Wrapper, proof: Sequence[KeptExample
 
 def _told(question: Question, kept: KeptExample, extracted: Sequence[Extracted]) -> PageObjects:
     by_date = question.application.kind in LISTED_BY_DATE and not _is_nested(extracted)
-    return PageObjects.of(kept.example.page, [_values(each) for each in extracted], by_date=by_date)
+    return PageObjects.of(
+        kept.example.page,
+        [{name: values[0] for name, values in each.object.properties.items() if values} for each in extracted],
+        by_date=by_date,
+    )
 
 
 def _is_nested(extracted: Sequence[Extracted]) -> bool:
     """Return whether objects lie at different depths: answers are listed below what they answer, at any date."""
     return len({sum(1 for _ in each.body[0].iterancestors()) for each in extracted if each.body}) > 1
-
-
-def _values(extracted: Extracted) -> Mapping[str, Value]:
-    return {name: values[0] for name, values in extracted.object.properties.items() if values}
 
 
 def _agrees(kept: KeptExample, extract: Extract) -> bool:

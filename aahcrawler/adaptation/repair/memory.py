@@ -338,7 +338,11 @@ class _Tracing:
         self, traced: Sequence[_Traced], made: Mapping[tuple[int, ...], LabelledObject]
     ) -> dict[tuple[int, ...], LabelledObject]:
         """Return new objects of the same shape as those found again, at the same places."""
-        single = [each for each in traced if len(each.item) == 1 and self._holds_body(each)]
+        single = [
+            each
+            for each in traced
+            if len(each.item) == 1 and all(self._outline.contains(each.item[0], own) for own in each.body.places)
+        ]
         if not self._action.many or not single:
             return {}
         outline = self._outline
@@ -383,9 +387,6 @@ class _Tracing:
                 continue
             return LabelledObject((self._outline.elements[place],), labels)
         return None
-
-    def _holds_body(self, each: _Traced) -> bool:
-        return all(self._outline.contains(each.item[0], own) for own in each.body.places)
 
     def _is_in(self, model: _Traced, candidate: _Candidate) -> bool:
         return self._outline.contains(model.item[0], candidate.place)

@@ -176,7 +176,7 @@ class Structure:
         return tuple(sorted(places[root] for root in roots if root in places))
 
     def holds_several(self, items: Sequence[int]) -> bool:
-        """Return whether elements contain several of the page's repeated posts, none of which is an element itself."""
+        """Return whether an element at one of the places ``items`` contains several posts that are none of them."""
         contains = self.prepared.outline.contains
         inner = [post for post in self.posts if post not in items]
         held = (sum(contains(item, post) for post in inner) for item in items)
@@ -322,7 +322,9 @@ class _Inducing:
 
     def records(self) -> LabelledExample | None:
         action = self.question.action
-        rivals = sorted(((self._worth(each), -self._place(each), each) for each in self._possible()), key=_by_worth)
+        rivals = sorted(
+            ((self._worth(each), -self._place(each), each) for each in self._possible()), key=lambda rival: rival[:2]
+        )
         if not rivals:
             return self._none()
         merit, _, best = rivals[-1]
@@ -332,7 +334,11 @@ class _Inducing:
         objects = [
             self._of_record(record, heading if number == 0 else None) for number, record in enumerate(best.records)
         ]
-        known = tuple(labelled for labelled in objects if not _has_body(action) or "body" in labelled.labels)
+        known = tuple(
+            labelled
+            for labelled in objects
+            if "body" in labelled.labels or all(field.name != "body" for field in action.fields)
+        )
         return self._example(known, merit, runner_up) if known else None
 
     def _possible(self) -> list[RecordSet]:
@@ -483,14 +489,6 @@ class _Inducing:
 
     def _example(self, objects: tuple[LabelledObject, ...], confidence: float, runner_up: float) -> LabelledExample:
         return LabelledExample(self.question.page, Method.INDUCED, objects, min(1.0, confidence), min(1.0, runner_up))
-
-
-def _by_worth(rival: tuple[float, int, RecordSet]) -> tuple[float, int]:
-    return rival[:2]
-
-
-def _has_body(action: Extract) -> bool:
-    return any(field.name == "body" for field in action.fields)
 
 
 def _label_of_text(element: Element) -> Label:

@@ -125,9 +125,9 @@ def _doubtful_texts(question: Question, objects: Sequence[LabelledObject]) -> Ex
 def _doubtful_shape(question: Question, example: LabelledExample, *, cautious: bool) -> ExampleDoubt | None:
     objects = example.objects
     labels = [label for labelled in objects if (label := labelled.labels.get(BODY)) is not None]
-    if labels and median(map(_linked, labels)) > MAX_LINKED:
+    if labels and median(_share(each, "a") for each in labels) > MAX_LINKED:
         return ExampleDoubt.LINKS
-    if labels and median(map(_filled_in, labels)) > MAX_FILLED_IN:
+    if labels and median(_share(each, "form") for each in labels) > MAX_FILLED_IN:
         return ExampleDoubt.OUTSIDE
     if labels and median(map(_headed, labels)) > MAX_HEADED:
         return ExampleDoubt.NO_BODIES
@@ -164,14 +164,6 @@ def _author_of(labelled: LabelledObject) -> str:
     """Return the name of an object's author as texts are compared, empty if it has none."""
     author = labelled.labels[AUTHOR].value if AUTHOR in labelled.labels else ""
     return bare(author.name) if isinstance(author, Person) else bare(str(author))
-
-
-def _linked(label: Label) -> float:
-    return _share(label, "a")
-
-
-def _filled_in(label: Label) -> float:
-    return _share(label, "form")
 
 
 def _headed(label: Label) -> float:

@@ -378,10 +378,10 @@ _DECODED: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "identit
 def sent_headers(
     request: BrowserRequest, user_agent: str, *, keeps_cookies: bool, wants_whole: bool = False
 ) -> tuple[tuple[str, str], ...]:
-    """Return the fields with which a request is sent, in the browser's order and case.
+    """Return the header fields to send for a browser's request, in the browser's order and case.
 
-    The User-Agent is the crawl's, which names who asks; of content codings those are asked for that are read. Where
-    the whole is wanted (``wants_whole``), no part is asked for.
+    User-Agent is the crawl's. Accept-Encoding names only codings that the crawl decodes. Fields of the connection are
+    left out, Cookie unless ``keeps_cookies``, and Range and If-Range if ``wants_whole``.
     """
     left_out = {*(() if keeps_cookies else ("cookie",)), *(("range", "if-range") if wants_whole else ())}
     return tuple(_sent([each for each in request.headers if each[0].lower() not in left_out], user_agent))

@@ -18,8 +18,6 @@ from aahcrawler.browser.network.upstream import Upstream
 from aahcrawler.browser.process.chromium_executable import BrowserUnavailableError
 from aahcrawler.browser.process.devtools_connection import DevToolsError
 from aahcrawler.browser.visits.rendered_page import (
-    BehaviourInfo,
-    ConsoleLine,
     RenderedPage,
     VisitBounds,
     VisitFailedError,
@@ -113,7 +111,7 @@ class PageRendering:
 
     At most ``browser.at_once`` pages are shown at a time by this worker, as the definition was when the crawl began;
     their leases stay out meanwhile. When the crawl ends, those under way have ``GRACE``. A look during which the
-    browser ended is repeated alone, and some pause later where nobody else was looked at (``browser_deaths``).
+    browser ended is repeated alone, and some pause later where nobody else was looked at (``BrowserDeaths``).
     """
 
     def __init__(
@@ -470,8 +468,10 @@ def note_of(rendered: RenderedPage, refused: dict[str, int], requests: int) -> R
         seconds=round(rendered.seconds, 3),
         requests=requests,
         refused=dict(list(reasons.items())[:MAX_REASONS]),
-        behaviours=tuple(map(_behaviour, rendered.behaviours[:MAX_LINES])),
-        console=tuple(map(_line, rendered.console[:MAX_LINES])),
+        behaviours=tuple(
+            in_a_line(f"{each.name}: {each.steps} steps, {each.ended}") for each in rendered.behaviours[:MAX_LINES]
+        ),
+        console=tuple(in_a_line(f"{line.level}: {line.text}") for line in rendered.console[:MAX_LINES]),
     )
 
 
@@ -491,11 +491,3 @@ def pictures_of(url: str, rendered: RenderedPage) -> Iterator[Resource]:
 def in_a_line(text: str) -> str:
     """Return a text on one line, its beginning where it is long."""
     return " ".join(text[: 4 * MAX_OF_LINE].split())[:MAX_OF_LINE]
-
-
-def _behaviour(note: BehaviourInfo) -> str:
-    return in_a_line(f"{note.name}: {note.steps} steps, {note.ended}")
-
-
-def _line(line: ConsoleLine) -> str:
-    return in_a_line(f"{line.level}: {line.text}")

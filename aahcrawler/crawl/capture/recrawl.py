@@ -218,13 +218,16 @@ class Recrawl:
         return self._history.exchange(former)
 
     def sent_page(self, former: Former) -> Page:
-        """Return a page as its server sent it. Raise ``UnreadableCaptureError`` where the archive has it no more."""
+        """Read a captured page from the archive as its server sent it.
+
+        Raise ``UnreadableCaptureError`` if the archive no longer has it.
+        """
         return self._page(former, as_sent=True)
 
     def page_of(self, former: Former) -> Page:
-        """Return a page as it was read: as a browser showed it, or as it was sent.
+        """Read a captured page from the archive as it was understood: as a browser rendered it, else as it was sent.
 
-        Raise ``UnreadableCaptureError`` where the archive has it no more.
+        Raise ``UnreadableCaptureError`` if the archive no longer has it.
         """
         return self._page(former)
 

@@ -76,14 +76,14 @@ class FetchControl:
         self.leases.capacity = capacity(icd.limits.pages)
 
     async def remember_delay(self, lease: Lease) -> None:
-        """Have the frontier know how long a queue rests before it is asked: this process may die meanwhile."""
+        """Tell the frontier a changed delay of a lease's queue before the request: this process may die meanwhile."""
         delay = self.politeness.delay_of(lease.url)
         if self.politeness.is_news(lease.url, delay):
             await self.stores.call(self.stores.stores.frontier.remember_delay, lease, delay)
             self.politeness.told(lease.url, delay)
 
     async def wait_for_slot(self, url: str) -> None:
-        """Wait until a URL's queue may be fetched from; raise ``StoppedError`` if the crawl is stopped before."""
+        """Reserve the next turn of a URL's queue and wait for it; raise ``StoppedError`` if the crawl stops before."""
         has_come = False
         while not has_come:
             await self._until_unhindered()
@@ -94,7 +94,10 @@ class FetchControl:
             has_come = not self._is_hindered
 
     async def wait_within_visit(self, seconds: float) -> None:
-        """Wait for some seconds; raise ``StoppedError`` if the crawl is stopped before. Politeness is the visit's."""
+        """Wait between two requests of a browser visit, which keeps the delay itself.
+
+        Wait on while fetching is hindered. Raise ``StoppedError`` if the crawl is stopped before.
+        """
         has_come = False
         while not has_come:
             await self._until_unhindered()

@@ -90,10 +90,10 @@ class DomainBudgetError(Exception):
 
 
 class DomainBudgets:
-    """Counts what domains with budgets have used, for all workers at once, and tells when that is all.
+    """Counts the pages and bytes of domains that the definition gives a budget, and refuses more once it is used up.
 
-    The counts are the crawl's, so they outlive a restart. What is being fetched when a budget is used up still counts:
-    as many responses as the domain has connections, and what other workers did within the last second.
+    The counts are those of the crawl: all workers add to them, and they survive a restart. A domain can exceed its
+    budget by the responses under way, one a connection, and by what other workers fetched within the last second.
     """
 
     def __init__(self, context: CurrentContext, stats: Stats) -> None:
@@ -101,7 +101,7 @@ class DomainBudgets:
         self._stats = stats
 
     def check(self, lease: Lease) -> None:
-        """Raise ``DomainBudgetError`` where a leased URL's domain may not have any more."""
+        """Raise ``DomainBudgetError`` if the domain of a leased URL has used up its pages or its bytes."""
         name, own = self._politeness.of(urlsplit(lease.url).hostname or "")
         if own.pages is not None and lease.is_page and self._stats[f"{PAGES}:{name}"] >= own.pages:
             raise DomainBudgetError(PAGES)
@@ -109,7 +109,7 @@ class DomainBudgets:
             raise DomainBudgetError(BYTES)
 
     def used(self, url: str, counts: Mapping[str, float]) -> dict[str, float]:
-        """Return what a response takes from its domain's budgets, as counts of the crawl; nothing where it has none."""
+        """Return the counts to add to the crawl's for a response; none if the domain of ``url`` has no budget."""
         name, own = self._politeness.of(urlsplit(url).hostname or "")
         if own.pages is None and own.bytes is None:
             return {}

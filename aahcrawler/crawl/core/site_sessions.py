@@ -179,7 +179,10 @@ class SiteSessions:
             await self._keep(session.site, text)
 
     def headers(self, session: SiteSession, method: str, url: str) -> dict[str, str]:
-        """Return the fields by which a request lets the site know the crawl."""
+        """Return the header fields that identify the crawl to a site: cookies, given headers and an authorization.
+
+        Secret headers and passwords are left out for URLs to which they may not go (``given.may_go``).
+        """
         fields = {}
         if self.given.keeps_cookies and (cookie := session.cookies.header(url)):
             fields["Cookie"] = cookie

@@ -211,7 +211,7 @@ def write_whole(path: Path, content: str | bytes, opener: Callable[[str, int], i
 
 
 def stamps(files: Iterable[Path]) -> Stamps:
-    """Return the stamps of files; those that are not there are left out."""
+    """Return time of change (ns) and size (bytes) by file; leave out files that are missing or unreadable."""
     found = {}
     for file in files:
         try:

@@ -29,6 +29,7 @@ from aahcrawler.crawl.core.lifecycle import is_too_large
 from aahcrawler.crawl.fetch.download_handler import CapturedResponse
 from aahcrawler.crawl.health.outages import is_full, is_local
 from aahcrawler.crawl.response.lease_ending import FROM_SOURCES, LeaseEnding
+from aahcrawler.crawl.response.link_discovery import LinkDiscovery
 from aahcrawler.crawl.response.listings import Contents
 from aahcrawler.crawl.response.page_analyser import with_look
 from aahcrawler.crawl.response.repaired_pages import ReadPage
@@ -37,19 +38,15 @@ from aahcrawler.crawl.response.session_probing import Ask
 from aahcrawler.crawl.response.visit_noting import AnsweredVisit, ListedPages
 from aahcrawler.crawl.stats.collector import Stats
 from aahcrawler.exchange import Exchange, Truncation
-from aahcrawler.frontier.protocol import Lease, Offer, Outcome, Purpose, State
+from aahcrawler.frontier.protocol import Lease, Outcome, Purpose, State
 from aahcrawler.helper.links.page_links import is_long
-from aahcrawler.metadata import Metadata
 from aahcrawler.objects.vocabulary import crawl as crawl_iri
 from aahcrawler.objects.writer import CaptureDescription
 from aahcrawler.page import Headers, Page
-from aahcrawler.page.requisites import foreign_links
 from aahcrawler.pipeline.analysis import PageAnalysis, ScoredPage, needs_requisites, of_redirect
-from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks, discover_links
-from aahcrawler.scope import Refusal, Spelling
+from aahcrawler.pipeline.links import NO_LINKS, DiscoveredLinks
 from aahcrawler.traps.patterns import Trap
 from aahcrawler.traps.soft_errors import is_probe
-from aahcrawler.urls import queue_of
 from aahcrawler.wire.errors import WireError
 from aahcrawler.wire.politeness import AGAIN, retry_after
 
@@ -120,6 +117,7 @@ class ResponseHandler(LeaseHandling):
     def __init__(self, crawl: RunningCrawl, steps: ResponseSteps) -> None:
         super().__init__(crawl, steps)
         self.ending = LeaseEnding(crawl, steps)
+        self._discovery = LinkDiscovery(crawl, steps)
 
     def trap(self, lease: Lease) -> Trap | None:
         """Return why a leased page is not to be fetched any more, None where it is."""
@@ -241,7 +239,9 @@ class ResponseHandler(LeaseHandling):
             await self._ask_plainly(lease, response)
             return
         found = await self._understand(lease, comparison, look, stats, response.exchange)
-        discovered = NO_LINKS if found is None else self._discover(lease, look.page or sent, found.metadata, stats)
+        discovered = (
+            NO_LINKS if found is None else self._discovery.discover(lease, look.page or sent, found.metadata, stats)
+        )
         await asyncio.sleep(0)
         if lease.is_page and is_last:
             discovered = await self._learn(lease, response.status, comparison, found, discovered)
@@ -306,7 +306,7 @@ class ResponseHandler(LeaseHandling):
     async def _write(self, record: HandledResponse) -> None:
         """Write refused links, the capture, its triples and the visit, in this order; count what was written."""
         lease, found, stats = record.lease, record.found, record.stats
-        await self._keep_refused(lease, found, record.discovered)
+        await self._discovery.keep_refused(lease, found, record.discovered)
         capture = await self._writer.archive(record.response.exchange, record.annotations)
         visit = AnsweredVisit(lease, record.response, record.page, record.comparison, record.look, found, capture)
         if found is not None and (lease.is_page or found.metadata.objects):
@@ -348,28 +348,6 @@ class ResponseHandler(LeaseHandling):
         cut_at = exchange.response_size - exchange.head_size + 1 if exchange.truncated is Truncation.LENGTH else 0
         return bool(cut_at) and is_too_large(self._context.now.icd.limits, lease.kind, page.headers, cut_at)
 
-    def _discover(self, lease: Lease, page: Page, metadata: Metadata, stats: Stats) -> DiscoveredLinks:
-        """Return what a response leads to, and count what of that is refused; errors lead nowhere."""
-        if page.status >= 400:
-            return NO_LINKS
-        found = discover_links(
-            lease,
-            metadata,
-            self._context.now.link_rules,
-            lambda feeds: self._steps.announced_feeds.of(lease, feeds),
-            wants_requisites=not self._lifecycle.requisites_spent,
-        )
-        if ending := self._steps.sessions.ending(lease.url, found.pages):
-            stats.add("refused:logout", sum(offer.url in ending for offer in found.offers))
-            refused = {**found.rejected, "logout": [offer for offer in found.offers if offer.url in ending]}
-            offers = [offer for offer in found.offers if offer.url not in ending]
-            found = replace(found, offers=offers, rejected=refused)
-        stats.merge(found.counts)
-        if lease.is_page and page.is_html:
-            foreign = page.attempt("foreign links", lambda: page.once(foreign_links), dict[str, int])
-            stats.merge({f"refused:{Refusal.SCHEME}:{name}": number for name, number in foreign.items()})
-        return found
-
     async def _finish_list(
         self, lease: Lease, response: CapturedResponse, page: Page, asked: ConditionalRequest
     ) -> None:
@@ -383,8 +361,8 @@ class ResponseHandler(LeaseHandling):
         told = ListedPages(_dates(listed, asked.former), _frequencies(listed))
         await self._steps.visit_noting.listed(lease, response, capture, told)
         if 300 <= page.status < 400:
-            discovered = self._discover(lease, page, of_redirect(lease, page), stats)
-            await self._keep_refused(lease, None, discovered)
+            discovered = self._discovery.discover(lease, page, of_redirect(lease, page), stats)
+            await self._discovery.keep_refused(lease, None, discovered)
             offers = await self._steps.listings.redirected(lease, discovered.offers)
         else:
             contents = await self._steps.url_lists.offer(lease, listed, stats)
@@ -409,14 +387,6 @@ class ResponseHandler(LeaseHandling):
         if topic_learner is None or found is None or found.document is None or found.metadata.score is None:
             return
         await topic_learner.learn(found.document, found.metadata.score, self._writer.retry)
-
-    async def _keep_refused(self, lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks) -> None:
-        """Keep the links that are refused, for people to see and for the case that the definition is changed."""
-        log = self._writer.stores.refusals
-        refused = _refused(lease, found, discovered, self._context.now.scope.spelling)
-        if log is not None and refused:
-            language = None if found is None else found.metadata.language
-            await self._writer.write(log.refused, lease.url, language, refused)
 
     async def _ask_plainly(self, lease: Lease, response: CapturedResponse) -> None:
         """Archive a 304 that stands for nothing any more, and ask again, at once and without conditions."""
@@ -479,24 +449,6 @@ def _page(lease: Lease, response: CapturedResponse) -> Page:
         complete=response.complete,
         memento=response.exchange.memento is not None,
     )
-
-
-def _refused(
-    lease: Lease, found: PageAnalysis | None, discovered: DiscoveredLinks, spelling: Spelling
-) -> Mapping[str, Sequence[Offer]]:
-    """Return every link of a page that was refused, by reason: all that the counts of refused links count."""
-    refused = {reason: list(offers) for reason, offers in discovered.rejected.items()}
-    urls = {
-        str(reason): [discovered.pages[position].url for position in positions]
-        for reason, positions in discovered.refused.items()
-        if reason not in refused
-    }
-    for each in () if found is None else found.refused:
-        urls.setdefault(str(each.reason), []).append(spelling(each.url) or each.url)
-    for reason, named in urls.items():
-        offers = [Offer(url, queue_of(url), 0.0, lease.depth + 1, via=lease.url) for url in named]
-        refused.setdefault(reason, []).extend(offers)
-    return refused
 
 
 def _count_response(

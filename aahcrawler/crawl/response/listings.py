@@ -125,7 +125,7 @@ class Listings:
         step = ListingStep.of(lease)
         if step is None:
             return
-        begins = _digest(contents.first)
+        begins = blake2s(contents.first.encode("utf-8", "replace"), digest_size=4).hexdigest()
         if not 200 <= status < 300:
             await self.failed(lease, f"status {status}")
         elif not contents.listed:
@@ -245,10 +245,6 @@ class Listings:
 def _named(application: Application | None, name: str) -> Listing | None:
     listings = application.listings if application is not None else ()
     return next((each for each in listings if each.name == name), None)
-
-
-def _digest(url: str) -> str:
-    return blake2s(url.encode("utf-8", "replace"), digest_size=4).hexdigest()
 
 
 def _folder(url: str) -> str:

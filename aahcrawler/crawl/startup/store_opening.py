@@ -327,9 +327,9 @@ _AT_ONCE = 1000
 
 
 def clear(folder: Path) -> None:
-    """Empty the folder of an embedded server, one that was left behind ended. It may be done again after a crash.
+    """Delete the content of an embedded server's folder, after ending a server that a killed crawl left running.
 
-    Raise ``FrontierUnavailableError`` when a crawl that runs uses it.
+    After a crash in between, call it again. Raise ``FrontierUnavailableError`` if a running crawl uses the server.
     """
     end_orphan(folder)
     for path in folder.iterdir():

@@ -204,7 +204,12 @@ def _opened(level: LevelPlan, other: LevelPlan) -> LevelPlan:
     """Put wildcards into a level's shape where another level's shape has them, if a list has that name."""
     parts, outer = (each.shape.path.split("/") for each in (level, other))
     places = [place for place, part in enumerate(outer) if part == "*"]
-    if len(parts) <= len(outer) or level.shape.parameters or not places or not _has_word(outer[: places[0]]):
+    if (
+        len(parts) <= len(outer)
+        or level.shape.parameters
+        or not places
+        or not any(part.strip("*#") for part in outer[: places[0]])
+    ):
         return level
     fixed = [place for place in places if parts[place] not in ("*", "**", "#")]
     if not fixed or any(a != b for place, (a, b) in enumerate(zip(parts, outer, strict=False)) if place not in places):
@@ -218,10 +223,6 @@ def _opened(level: LevelPlan, other: LevelPlan) -> LevelPlan:
         return level
     path = "/".join("*" if place in fixed else part for place, part in enumerate(parts))
     return replace(level, shape=replace(level.shape, path=path))
-
-
-def _has_word(parts: Sequence[str]) -> bool:
-    return any(part.strip("*#") for part in parts)
 
 
 def _joined(known: LevelPlan, other: LevelPlan) -> LevelPlan:

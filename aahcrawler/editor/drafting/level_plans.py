@@ -48,7 +48,7 @@ class Terms:
 
     @property
     def has_timelines(self) -> bool:
-        """Whether the pages of people list what they wrote, as nothing else does."""
+        """Whether posts are listed on the pages of their authors alone, as timelines."""
         return self.listing == "timeline"
 
     @property
@@ -245,7 +245,9 @@ class _Planning:
             own = own_links((page,))
             further = tuple(dict.fromkeys((*known.further, *self._further(here, own))))
             links = known.links or own
-            within = known.counts_within or any(shape.rule.matches(each) for each in _beyond(here, own))
+            within = known.counts_within or any(
+                shape.rule.matches(ParsedUrl.parse(url)) for url in beyond_paging(here, own)
+            )
             known = replace(known, paging=paging, links=links, further=further, counts_within=within)
             found[shape] = replace(known, pages=(*known.pages, page))
         names = (name if number == 1 else f"{name}-{number}" for number in range(1, len(found) + 1))
@@ -337,10 +339,6 @@ class _Planning:
         root = f"{origin(self.given.contents[0].url)}/"
         if not any(level.has(root) for level in known):
             yield self._with_borrowed(LevelPlan(self.terms.front, False, Shape("/"), start=True))
-
-
-def _beyond(here: ParsedUrl, links: Sequence[PageLink]) -> Iterator[ParsedUrl]:
-    return map(ParsedUrl.parse, beyond_paging(here, links))
 
 
 def _is_taken(group: AddressGroup, levels: Iterable[LevelPlan]) -> bool:

@@ -82,7 +82,7 @@ class DraftCollection:
         return tuple(found)
 
     def existing(self, name: str, mark: str = "") -> OpenedDraft:
-        """Return a work that was begun. Raises `WorkError` where there is none.
+        """Return a work that was begun. Raises `DraftEditError` where there is none.
 
         With the ``mark`` of its origin it is that work alone, and no other that is begun under its name later.
         """
@@ -92,9 +92,9 @@ class DraftCollection:
         return OpenedDraft(folder, self.folders, self.examining, mark)
 
     def open(self, name: str, who: str = "") -> OpenedDraft:
-        """Return a work; where there is none, begin one from the entry of that name. Raises `WorkError`.
+        """Return the draft of an entry; if there is none yet, begin one from the entry. Raises `DraftEditError`.
 
-        The entry is that of the own folder, else a copy of the one in the last of the other folders that has one.
+        The own folder's entry of this name is taken, else a copy of the one in the last other folder that has it.
         """
         folder = self._folder(name)
         if not folder.is_there:
@@ -104,7 +104,10 @@ class DraftCollection:
     def begin_from(
         self, draft: bytes, doubts: Iterable[Doubt], name: str, who: str, pages: Iterable[tuple[Page, Expectation]] = ()
     ) -> OpenedDraft:
-        """Begin a work from a draft, with pages and what is expected of them. Raises `WorkError` and `EditError`."""
+        """Begin a work from a draft, with pages and what is expected of them.
+
+        Raises `DraftEditError`, also if there is an entry of this name, and `EditError`.
+        """
         folder = self._folder(name)
         if self._entry(name) is not None:
             raise DraftEditError(f"there is an entry {name} already; open that, or choose another name")
@@ -222,7 +225,7 @@ class Progress:
     def ask(self) -> int:
         """Start examining the current revision of a work, unless it was or is examined; return its number.
 
-        Raise `WorkError`.
+        Raise `DraftEditError`.
         """
         revision = self._works.existing(self._name).now().revision
         with self._condition:

@@ -67,7 +67,7 @@ class DraftFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other writers out. Raises `WorkError` where another one does not end, or nothing can be written."""
+        """Keep other writers out. Raises `DraftEditError` where another one does not end, or nothing can be written."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(self.path.parent / f".{self.path.name}.lock", timeout=WAITING):
@@ -88,7 +88,7 @@ class DraftFolder:
         _write(self.path / _ORIGIN, state.origin.model_dump_json().encode())
 
     def read(self) -> DraftState:
-        """Return the work as it is now, and finish what a crash interrupted. Raises `WorkError` for damaged files."""
+        """Return the work as it is, after finishing what a crash interrupted. Raises `DraftEditError` if damaged."""
         try:
             state, is_written = self._read()
         except (OSError, ValidationError, ValueError, EditError) as error:
@@ -102,7 +102,7 @@ class DraftFolder:
         return state
 
     def origin(self) -> Origin:
-        """Return what the work began with. Raises `WorkError` where that cannot be read."""
+        """Return what the work began with. Raises `DraftEditError` where that cannot be read."""
         try:
             return Origin.model_validate_json((self.path / _ORIGIN).read_bytes())
         except (OSError, ValidationError) as error:

@@ -83,7 +83,7 @@ def _fitting(text: EntryText, edit: Edit) -> Iterator[Edit]:
 def prove(
     state: DraftState, entry: Entry, folders: Sequence[Path], *, force: bool, is_given_up: Callable[[], bool]
 ) -> None:
-    """Examine a work's entry. Raise `NotSavedError` with the reasons against saving it, and `WorkError`.
+    """Examine a work's entry. Raise `NotSavedError` with the reasons against saving it, and `DraftEditError`.
 
     With ``force``, warnings are ignored.
     """
@@ -101,7 +101,7 @@ def prove(
 def write(state: DraftState, entry: Entry, folders: Sequence[Path], who: str) -> None:
     """Write an entry to the last of the folders.
 
-    Pages that an earlier folder has are left out. Raises `WorkError`, and `StaleError` where somebody else saved the
+    Pages that an earlier folder has are left out. Raises `DraftEditError`, and `StaleError` if somebody else saved the
     entry since the work began.
     """
     inherited = _inherited(entry, folders[:-1])
@@ -192,14 +192,14 @@ class OpenedDraft:
         return self._folder.path.name
 
     def now(self) -> DraftState:
-        """Return the present state. Raise `WorkError`."""
+        """Return the present state. Raise `DraftEditError`."""
         with self._folder.locked():
             return self._present()
 
     def change(self, edits: Sequence[Edit], who: str, said: str, revision: int) -> DraftState:
         """Apply edits to the text; return the state after them.
 
-        Raise `StaleError`, `WorkError`, and `EditError` for edits that cannot be made.
+        Raise `StaleError`, `DraftEditError`, and `EditError` for edits that cannot be made.
         """
         if len(edits) > MAX_EDITS:
             raise EditError(f"more than {MAX_EDITS} changes at once; make them in several steps")
@@ -209,7 +209,7 @@ class OpenedDraft:
     def rewrite(self, data: bytes, who: str, revision: int) -> DraftState:
         """Replace the text by one that somebody wrote; return the state after it.
 
-        Raise `StaleError`, `WorkError`, and `EditError` for an invalid file.
+        Raise `StaleError`, `DraftEditError`, and `EditError` for an invalid file.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -221,7 +221,7 @@ class OpenedDraft:
             return self._stepped(state, who, said, patches=(patch,), text=digest(data))
 
     def confirm(self, doubt: Doubt, who: str, revision: int) -> DraftState:
-        """Settle a doubt: the guess is right. Raises `StaleError`, and `WorkError` where it was settled already."""
+        """Settle a doubt: the guess is right. Raises `StaleError`, and `DraftEditError` if it was settled already."""
         with self._folder.locked():
             state = self._seen(revision)
             number = _number(state, doubt)
@@ -231,7 +231,7 @@ class OpenedDraft:
     def confirm_all(self, who: str, revision: int) -> DraftState:
         """Settle all doubts that are left in one step: the guesses are right.
 
-        Raises `StaleError`, and `WorkError` if there are none.
+        Raises `StaleError`, and `DraftEditError` if there are none.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -243,7 +243,10 @@ class OpenedDraft:
             return self._edited(state, edits, who, said, dict.fromkeys(left, True))
 
     def choose(self, doubt: Doubt, said: str, who: str, revision: int) -> DraftState:
-        """Settle a doubt by the alternative with the words ``said``. Raise `StaleError`, `WorkError`, `EditError`."""
+        """Settle a doubt by the alternative with the words ``said``.
+
+        Raises `StaleError`, `DraftEditError` and `EditError`.
+        """
         with self._folder.locked():
             state = self._seen(revision)
             number = _number(state, doubt)
@@ -256,7 +259,7 @@ class OpenedDraft:
     def undo(self, who: str, revision: int) -> DraftState:
         """Undo a person's last change, unless somebody else changed the work since.
 
-        Raise `WorkError` if there is none, and `StaleError`.
+        Raise `DraftEditError` if there is none, and `StaleError`.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -278,7 +281,7 @@ class OpenedDraft:
         """Add a page with what is expected of it, such as what is read on it now; return its name.
 
         Without a ``name`` it is called after its level. Without a ``revision`` it is added to the work as it is.
-        Raises `WorkError` and `StaleError`.
+        Raises `DraftEditError` and `StaleError`.
         """
         with self._folder.locked():
             state = self._seen(revision)
@@ -294,14 +297,17 @@ class OpenedDraft:
             return called
 
     def remove_page(self, name: str, who: str, revision: int) -> DraftState:
-        """Remove a page. Raises `WorkError` and `StaleError`."""
+        """Remove a page. Raises `DraftEditError` and `StaleError`."""
         with self._folder.locked():
             state = self._seen(revision)
             _known(state, name)
             return self._with_page(state, name, None, who, f"removed the page {name}")
 
     def set_expectation(self, name: str, expected: Expectation, who: str, revision: int) -> DraftState:
-        """Say what is expected of a page, such as all that is read on it now. Raises `WorkError` and `StaleError`."""
+        """Set what is expected of a page, such as all that is read on it now.
+
+        Raises `DraftEditError` and `StaleError`.
+        """
         with self._folder.locked():
             state = self._seen(revision)
             known = _known(state, name)
@@ -312,12 +318,12 @@ class OpenedDraft:
             return self._with_page(state, name, kept, who, f"said that the page {name} is read rightly now")
 
     def page(self, name: str) -> SavedPage:
-        """Return a page. Raises `WorkError`."""
+        """Return a page. Raises `DraftEditError`."""
         with self._folder.locked():
             return self._page(self._present(), name)
 
     def entry(self, state: DraftState) -> Entry:
-        """Return the entry as a state has it, with all its pages. Raises `WorkError`."""
+        """Return the entry as a state has it, with all its pages. Raises `DraftEditError`."""
         pages = ((name, self._page(state, name)) for name in sorted(state.pages))
         parts = (PageParts(name, each.page.body, as_json(each.expected).encode()) for name, each in pages)
         return Entry(self.name, state.text.data, tuple(parts))
@@ -339,7 +345,7 @@ class OpenedDraft:
         """Save the entry to the own folder if it is valid and read as expected; the work remains.
 
         Raise `NotSavedError` with the reasons against it, without warnings if ``force``; `StaleError` if somebody
-        changed the work or saved the entry meanwhile; `WorkError`, also if ``is_given_up`` returns True before the
+        changed the work or saved the entry meanwhile; `DraftEditError`, also if ``is_given_up`` returns True before the
         examination ends.
         """
         with self._folder.locked():
@@ -355,7 +361,7 @@ class OpenedDraft:
     def discard(self, revision: int | None = None) -> None:
         """Delete the work with all its steps; what was saved of it stays.
 
-        A work that cannot be read is only deleted without ``revision``. Raise `WorkError` and `StaleError`.
+        A work that cannot be read is only deleted without ``revision``. Raise `DraftEditError` and `StaleError`.
         """
         with self._folder.locked():
             if revision is not None:
@@ -378,7 +384,7 @@ class OpenedDraft:
         return state
 
     def _see_that_it_is_meant(self) -> None:
-        """Raise `WorkError` if the work is gone, or another one was begun under its name."""
+        """Raise `DraftEditError` if the work is gone, or another one was begun under its name."""
         if not self._folder.is_there:
             raise DraftEditError(f"there is no work {self.name} any more; somebody has discarded it")
         if self._mark and self._folder.origin().mark != self._mark:
@@ -445,7 +451,7 @@ def _is_confirmed(before: DraftState, after: DraftState) -> bool:
 
 
 def _number(state: DraftState, doubt: Doubt) -> int:
-    """Return the number of a doubt that is left. Raises `WorkError` where it is not."""
+    """Return the number of a doubt that is left. Raises `DraftEditError` where it is not."""
     for number, kept in enumerate(state.kept_doubts):
         if kept.open and not kept.settled and kept.doubt == doubt:
             return number
@@ -463,7 +469,7 @@ def _unmarking(state: DraftState, number: int, doubt: Doubt) -> tuple[Edit, ...]
 
 
 def _known(state: DraftState, name: str) -> PageState:
-    """Return a page of a work. Raises `WorkError` where there is none of the name."""
+    """Return a page of a work. Raises `DraftEditError` where there is none of the name."""
     if name not in state.pages:
         raise DraftEditError(
             f"the work has no page {plain_line(name)[:80]}, only {', '.join(sorted(state.pages)) or 'none'}"

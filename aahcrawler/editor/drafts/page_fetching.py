@@ -39,7 +39,7 @@ def reading(page: Page, knowledge_base: KnowledgeBase) -> Expectation:
 
 
 def read_now(work: OpenedDraft, page: Page) -> Expectation:
-    """Return what the present entry of a work reads on a page. Raise `WorkError` if it is invalid."""
+    """Return what the present entry of a work reads on a page. Raise `DraftEditError` if it is invalid."""
     state = work.now()
     try:
         with staged(Entry(work.name, state.text.data), work.folders) as stage:
@@ -114,7 +114,7 @@ class PageFetching:
 def fetch_into(work: OpenedDraft, url: str, who: str, fetching: PageFetching, manners: Manners) -> str:
     """Add the page at a URL to a work, with what the work's entry reads on it; return its name.
 
-    Raises `PageFetchError`, and `WorkError` where the page cannot be added.
+    Raises `PageFetchError`, and `DraftEditError` where the page cannot be added.
     """
     page = fetching.page(url, manners)
     return work.add_page(page, read_now(work, page), who)

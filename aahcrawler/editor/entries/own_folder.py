@@ -185,7 +185,9 @@ class OwnFolder:
             last = _last_parts(self._log(name))
             before = {part: data for part, data in present.items() if names and part not in names}
             if last and names:
-                self._note_by_hand(name, {**_kept(last, names), **_digests(before)}, before)
+                self._note_by_hand(
+                    name, {part: digest for part, digest in last.items() if part in names} | _digests(before), before
+                )
             if _digests(present) == _last_parts(self._log(name)):
                 return None
             return self._noted(name, _digests(present), present, who, what)
@@ -345,7 +347,3 @@ def _digests(parts: Mapping[str, bytes]) -> dict[str, str]:
 def _last_parts(log: ChangeLog) -> dict[str, str]:
     changes = log.changes()
     return changes[-1].parts if changes else {}
-
-
-def _kept(parts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    return {part: kept for part, kept in parts.items() if part in names}

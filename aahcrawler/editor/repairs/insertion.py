@@ -215,7 +215,8 @@ class _Writing:
         known = {_selector_key(each) for each in there}
         for selector in new:
             if _selector_key(selector) not in known:
-                self._add(parent, _selector(tag, selector, self._learned), behind(self.text, parent, tag))
+                attributes = Expression.of(selector).attributes() | {"cite": self._learned.pages[0]}
+                self._add(parent, etree.Element(tag, attributes), behind(self.text, parent, tag))
 
     def add_identity(self, place: str, new: Identity, there: Identity) -> None:
         """Add the selectors of an identity, and what is to come off what they find."""
@@ -311,10 +312,6 @@ def _is_read_alike(new: Field, there: Field) -> bool:
 
 def _selector_key(selector: Selector) -> tuple[str, str]:
     return selector.source, selector.attribute
-
-
-def _selector(tag: str, selector: Selector, learned: Learned) -> etree._Element:
-    return etree.Element(tag, Expression.of(selector).attributes() | {"cite": learned.pages[0]})
 
 
 def _field(learned: LearnedAction, field: Field) -> etree._Element:

@@ -253,16 +253,6 @@ def planned(learned: Learned, pages: Sequence[Page], folders: Sequence[Path], va
     return _Planning(learned, tuple(pages[:MAX_PAGES]), tuple(folders), known, source, file).plan(variant)
 
 
-def promote(
-    learned: Learned, pages: Sequence[Page], folders: Sequence[Path], variant: str = "", who: str = ""
-) -> Promoted:
-    """Write a learned item into its application's file as `planned`, and save a page as its test.
-
-    Raises what `planned` raises.
-    """
-    return carried_out(planned(learned, pages, folders, variant), folders, who)
-
-
 def carried_out(plan: Plan, folders: Sequence[Path], who: str) -> Promoted:
     """Write what was planned, all of it at once. Raises `OwnFolderError`."""
     if plan.insertion is None:

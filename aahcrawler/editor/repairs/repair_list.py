@@ -65,7 +65,7 @@ def compared(learned: Learned, knowledge_base: KnowledgeBase) -> tuple[Compared,
 
 
 def described(learned: Learned) -> Iterator[str]:
-    """Yield lines for people on a learned item and its evidence."""
+    """Yield lines of text that describe a learned item: where it applies, what failed, its evidence and confidence."""
     method = METHOD_WORDS.get(learned.method, learned.method)
     sure = f"learned {method} on {learned.date:%Y-%m-%d %H:%M}, confidence {learned.confidence:.2f} of 1"
     match learned:

@@ -336,7 +336,7 @@ class MemoryFrontier:
         return Lease(url.url, url.queue, score, *kept, is_scored=is_scored, learned=self._slots.learned(url.queue))
 
     def finish(self, lease: Lease, state: State, outcome: Outcome = QUIET, links: Sequence[Offer] = ()) -> bool:
-        """End a lease, offer links and add counts."""
+        """See ``Scheduling.finish``."""
         url = self._held(lease)
         if url is None:
             return (lease.url, lease.token) in self._finished

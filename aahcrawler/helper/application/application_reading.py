@@ -146,15 +146,15 @@ def _tells_more(own: str, generic: str, extracted_text: str, structure: str, thi
     Most of its running text is in no object but in another reading as well, and it is more than the action alone found.
     A text that is the main part of the page by its structure is right.
     """
-    if letters(generic) < MIN_AGREED or share_of(generic, extracted_text) >= MISSED or _agree(own, structure):
+    if (
+        letters(generic) < MIN_AGREED
+        or share_of(generic, extracted_text) >= MISSED
+        or min(share_of(own, structure), share_of(structure, own)) >= AGREED
+    ):
         return False
     more, alone = _left(generic, extracted_text), _left(own, generic)
     supported = max(share_of(more, other) for other in (structure, third)) >= MISSED
     return supported and letters(more) > sum(letters(line) for line, share in shares_by_line(alone, third) if share)
-
-
-def _agree(text: str, other: str) -> bool:
-    return min(share_of(text, other), share_of(other, text)) >= AGREED
 
 
 def _left(text: str, other: str) -> str:

@@ -126,7 +126,7 @@ def _topics(instruments: Instruments) -> tuple[APIRouter, ...]:
         page_routes(reach, instruments.indexes),
         search_routes(reach, instruments.search),
         spoken_routes(reach, instruments.indexes),
-        sparql_routes(reach, instruments.answers),
+        sparql_routes(reach, instruments.sparql),
         definition_routes(helm),
         managing_routes(instruments),
         collection_routes(instruments),
@@ -244,8 +244,10 @@ def _batch(items: Sequence[Item | Result], sender: Sender, first: int = 0) -> Ba
 
 def _document(crawl: Crawl, results: list[Result]) -> Response:
     counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in ItemOutcome}
-    answer = IntakeOutcomes(crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results))
-    return Response(answer.model_dump_json(exclude_defaults=True), media_type=JSON)
+    outcomes = IntakeOutcomes(
+        crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results)
+    )
+    return Response(outcomes.model_dump_json(exclude_defaults=True), media_type=JSON)
 
 
 def _lines(results: list[Result]) -> Response:
@@ -280,7 +282,7 @@ _BODY: dict[str, Any] = {
         },
     },
 }
-_ANSWERS: dict[str, Any] = {
+_RESPONSES: dict[str, Any] = {
     "example": {
         "crawl": "flood",
         "counts": {"accepted": 1, "invalid": 1},
@@ -324,7 +326,7 @@ def _routes(desk: ApiHandlers) -> APIRouter:
         "/crawls/{crawl}/urls",
         response_model=IntakeOutcomes,
         responses={
-            200: {"content": {JSON: _ANSWERS, NDJSON: {"schema": {"type": "string"}}}},
+            200: {"content": {JSON: _RESPONSES, NDJSON: {"schema": {"type": "string"}}}},
             **problem_responses(NO_CRAWL, problems.OVER, problems.TOO_LARGE, BAD_TYPE, problems.NOT_RUNNING),
         },
         openapi_extra={"requestBody": _BODY},

@@ -263,7 +263,7 @@ class JointSteps(Generic[Q, A]):
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def ask(self, name: str, request: Q) -> A:
-        """Return the answer to a request."""
+        """Return the response to a request."""
         future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.get(name)
         if waiting is None:
@@ -279,21 +279,21 @@ class JointSteps(Generic[Q, A]):
         waiting = self._waiting[name]
         while waiting:
             part = [waiting.popleft() for _ in range(min(len(waiting), self._most))]
-            await self._answer(name, [(request, future) for request, future in part if not future.done()])
+            await self._respond(name, [(request, future) for request, future in part if not future.done()])
         del self._waiting[name]
 
-    async def _answer(self, name: str, part: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
+    async def _respond(self, name: str, part: Sequence[tuple[Q, asyncio.Future[A]]]) -> None:
         try:
-            answers = await self._step(name, [request for request, _ in part])
+            responses = await self._step(name, [request for request, _ in part])
         except Exception as error:  # Whatever it is, the requests must not wait for ever.
-            answers = [error] * len(part)
-        for (_, future), answer in zip(part, answers, strict=True):
+            responses = [error] * len(part)
+        for (_, future), response in zip(part, responses, strict=True):
             if future.done():
                 continue
-            if isinstance(answer, Exception):
-                future.set_exception(answer)
+            if isinstance(response, Exception):
+                future.set_exception(response)
             else:
-                future.set_result(answer)
+                future.set_result(response)
 
 
 _ENCODE = json.JSONEncoder(ensure_ascii=False).encode
@@ -374,15 +374,16 @@ class Intake:
             ]
         posts = [each for results in judged for each in results if isinstance(each, Post)]
         with self._gateway.frontier(crawl, to_post=True) as frontier:
-            answers = iter(frontier.post(posts))
-        answered = [
-            [_result(each, next(answers)) if isinstance(each, Post) else each for each in results] for results in judged
+            responses = iter(frontier.post(posts))
+        all_results = [
+            [_result(each, next(responses)) if isinstance(each, Post) else each for each in results]
+            for results in judged
         ]
-        pairs = zip(batches, answered, strict=True)
+        pairs = zip(batches, all_results, strict=True)
         self._journal.keep(
             crawl.folder, (entry for batch, results in pairs for entry in _entries(crawl, batch, results))
         )
-        return answered
+        return all_results
 
     def _judge(self, crawl: Crawl, entry: Item | Result, batch: Batch, position: int) -> Post | Result:
         if isinstance(entry, Result):

@@ -15,6 +15,7 @@ from aahcrawler.service.views import capture_view, crawl_findings, object_list, 
 from aahcrawler.service.views.capture_view import NO_CAPTURE, CaptureView
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
 from aahcrawler.service.views.crawl_findings import CrawlCourse, PageCounts
+from aahcrawler.service.views.enriched_crawl import NOT_ENRICHED, TimeSpan, enriched_of
 from aahcrawler.service.views.object_list import (
     NO_OBJECT,
     CaptureDifference,
@@ -27,8 +28,8 @@ from aahcrawler.service.views.object_list import (
 )
 from aahcrawler.service.views.page_indexes import NO_FOLDER, NOT_READY, PageIndexes
 from aahcrawler.service.views.page_list import BAD_CURSOR, Level, PageFilter, PageList
-from aahcrawler.service.views.search_answers import NOT_ARCHIVED, SearchIndexes, SearchResults, answer, question_of
-from aahcrawler.service.views.sparql_answers import (
+from aahcrawler.service.views.search_results import NOT_ARCHIVED, SearchIndexes, SearchResults, question_of, results_of
+from aahcrawler.service.views.sparql_results import (
     BAD_SPARQL,
     MAX_SPARQL_LENGTH,
     MEDIA_TYPE,
@@ -39,17 +40,8 @@ from aahcrawler.service.views.sparql_answers import (
     SparqlProcess,
     StoreView,
 )
-from aahcrawler.service.views.spoken_of import (
-    NO_PAGE,
-    NOT_ENRICHED,
-    NOT_SPOKEN_OF,
-    CrawlSpokenOf,
-    SpokenOfOne,
-    TimeSpan,
-    crawl_spoken_of,
-    enriched_of,
-    spoken_of,
-)
+from aahcrawler.service.views.spoken_of import CrawlSpokenOf, crawl_spoken_of
+from aahcrawler.service.views.spoken_of_one import NO_PAGE, NOT_SPOKEN_OF, SpokenOfOne, spoken_of
 from aahcrawler.service.web.problems import BAD_SEARCH, NO_CRAWL, ProblemError, problem_responses
 from aahcrawler.service.web.roles import Role, needs
 from aahcrawler.urls import MAX_LENGTH
@@ -163,24 +155,24 @@ def _add_course(router: APIRouter, reach: CrawlRegistry, indexes: PageIndexes) -
 _QUERY = "application/sparql-query"
 _EXAMPLE = "SELECT ?object { GRAPH ?capture { ?object aah:objectType 'comment' } } LIMIT 10"
 _OF_STORES = problem_responses(NO_CRAWL, NO_FOLDER)
-_ANSWERS: dict[int | str, dict[str, Any]] = {
+_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "SPARQL results", "content": {MEDIA_TYPE: {"schema": {"type": "object"}}}},
     **problem_responses(NO_CRAWL, BAD_SPARQL, NOT_LOADED, NO_FOLDER, STORE_BUSY, TOO_LONG, TOO_MUCH),
 }
 
 
-def sparql_routes(reach: CrawlRegistry, answers: SparqlProcess) -> APIRouter:
+def sparql_routes(reach: CrawlRegistry, sparql: SparqlProcess) -> APIRouter:
     """Return the routes, all below one crawl."""
     router = APIRouter(prefix="/crawls/{crawl}/sparql", tags=["pages"])
 
-    @router.get("", response_class=Response, responses=_ANSWERS)
+    @router.get("", response_class=Response, responses=_RESPONSES)
     def ask(
         crawl: str, query: Annotated[str, Query(min_length=1, max_length=MAX_SPARQL_LENGTH, examples=[_EXAMPLE])]
     ) -> Response:
         """Answer SELECT or ASK over what was loaded of a crawl, in 20 seconds, 10,000 rows and 16 MiB at most."""
-        return Response(answers.ask(reach.crawl(crawl), query), media_type=MEDIA_TYPE)
+        return Response(sparql.ask(reach.crawl(crawl), query), media_type=MEDIA_TYPE)
 
-    @router.post("", response_class=Response, responses=_ANSWERS, dependencies=[Depends(needs(Role.READ))])
+    @router.post("", response_class=Response, responses=_RESPONSES, dependencies=[Depends(needs(Role.READ))])
     def ask_posted(
         crawl: str, query: Annotated[bytes, Body(media_type=_QUERY, min_length=1, max_length=4 * MAX_SPARQL_LENGTH)]
     ) -> Response:
@@ -189,17 +181,17 @@ def sparql_routes(reach: CrawlRegistry, answers: SparqlProcess) -> APIRouter:
             text = query.decode()
         except UnicodeDecodeError:
             raise ProblemError(BAD_SPARQL, "send the query in UTF-8") from None
-        return Response(answers.ask(reach.crawl(crawl), text), media_type=MEDIA_TYPE)
+        return Response(sparql.ask(reach.crawl(crawl), text), media_type=MEDIA_TYPE)
 
     @router.get("/store", responses=_OF_STORES)
     def show_store(crawl: str) -> StoreView:
         """Show whether a crawl was loaded into its store, or is being loaded."""
-        return answers.store(reach.crawl(crawl))
+        return sparql.store(reach.crawl(crawl))
 
     @router.post("/load", status_code=202, responses=_OF_STORES, dependencies=[Depends(needs(Role.OPERATE))])
     def load(crawl: str) -> StoreView:
         """Begin to load what is new of a crawl into its store, as `aah load` does."""
-        return answers.load(reach.crawl(crawl))
+        return sparql.load(reach.crawl(crawl))
 
     return router
 
@@ -264,7 +256,7 @@ def search_routes(reach: CrawlRegistry, indexes: SearchIndexes) -> APIRouter:
                 like=like,
             ),
         )
-        return answer(reach, indexes, question, crawl)
+        return results_of(reach, indexes, question, crawl)
 
     return router
 

@@ -378,5 +378,5 @@ EXAMPLES: Mapping[str, Mapping[str, Any]] = {
 
 
 def example_of(model: type) -> dict[int | str, dict[str, Any]]:
-    """Return the description of an answer with an example of a model."""
+    """Return the description of a response with an example of a model."""
     return {200: {"content": {"application/json": {"example": EXAMPLES[model.__name__]}}}}

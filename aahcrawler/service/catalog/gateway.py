@@ -396,18 +396,18 @@ class AskingAgain(APIRoute):
         """Return the handler that repeats requests."""
         handle = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def handle_again(request: Request) -> Response:
             until = time.monotonic() + SECONDS
             while True:
                 try:
                     return await handle(request)
                 except ProblemError as problem:
-                    if request.method not in _SAFE or not _has_gone(problem) or time.monotonic() > until:
+                    if (
+                        request.method not in _SAFE
+                        or type(problem.__cause__) is not FrontierAwayError
+                        or time.monotonic() > until
+                    ):
                         raise
                 await asyncio.sleep(PAUSE)
 
-        return answered
-
-
-def _has_gone(problem: ProblemError) -> bool:
-    return type(problem.__cause__) is FrontierAwayError
+        return handle_again

@@ -13,7 +13,7 @@ from aahcrawler.service.cockpit.site import Reading, Site
 from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.cockpit.spoken_sections import Leads
 from aahcrawler.service.views.alike_texts import ALIKE, AlikeText, alike_group, alike_listed, alike_table
-from aahcrawler.service.views.spoken_of import enriched_of, is_enriched
+from aahcrawler.service.views.enriched_crawl import enriched_of, is_enriched
 
 GROUPS: Final = {
     Kind.CLUSTER: "Say nearly the same",

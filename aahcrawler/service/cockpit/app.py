@@ -147,7 +147,7 @@ def _install_problems(app: FastAPI, site: Site) -> None:
     def _told(request: Request, status: int, heading: str, detail: str) -> HTMLResponse:
         session = site.sign_in.session(request.cookies.get(COOKIE, ""))
         values = {"session": session, "said": None, "heading": heading, "detail": detail, "lines": ()}
-        return site.pages.answer("problem.html", {**values, "back": "/", "back_to": "All crawls"}, status)
+        return site.pages.respond("problem.html", {**values, "back": "/", "back_to": "All crawls"}, status)
 
     app.add_exception_handler(NotSignedInError, signed_out)
     app.add_exception_handler(Exception, failed)

@@ -41,6 +41,7 @@ from aahcrawler.service.views.capture_view import (
 from aahcrawler.service.views.change_list import ChangeList, ChangesQuery, asked_moment
 from aahcrawler.service.views.cited_capture import as_text, held_by, mail_address, names_of
 from aahcrawler.service.views.crawl_findings import page_counts, repairs_of, seeds_page, traps_of
+from aahcrawler.service.views.enriched_crawl import enriched_of, is_enriched
 from aahcrawler.service.views.object_list import (
     Lacking,
     ObjectFilter,
@@ -60,8 +61,7 @@ from aahcrawler.service.views.picture_gallery import (
     table_of_pictures,
 )
 from aahcrawler.service.views.refused_links import RefusedLinks, RefusedQuery
-from aahcrawler.service.views.search_answers import SearchResults, answer, question_of
-from aahcrawler.service.views.spoken_of import Enriched, TimeSpan, enriched_of, is_enriched
+from aahcrawler.service.views.search_results import SearchResults, question_of, results_of
 from aahcrawler.service.web.problems import Kind, ProblemError
 from aahcrawler.urls import canonicalize
 
@@ -214,7 +214,7 @@ def _passages(site: Site, crawl: str, record: str, words: str) -> SearchResults 
     beside = Question(limit=_MAX_PASSAGES, scope="all", is_folded=False, counts_facets=False)
     asked = question_of(words, {"record": [record]}, {}, beside)
     try:
-        return answer(site.instruments.reach, site.instruments.search, asked, [crawl])
+        return results_of(site.instruments.reach, site.instruments.search, asked, [crawl])
     except ProblemError:
         return None
 
@@ -434,14 +434,11 @@ OfSite = Annotated[str, Query(max_length=300, alias="site")]
 Group = Annotated[str, Query(max_length=300)]
 
 
-def _gallery(enriched: Enriched, _: TimeSpan) -> Gallery:
-    return Gallery.of(enriched.annotations)
-
-
 def picture_routes(site: Site) -> APIRouter:
     """Return the routes of pictures."""
     router = APIRouter(prefix="/crawls/{crawl}/archive/pictures")
-    indexes, counted, made = site.instruments.indexes, Counted(_gallery), ShrunkenPictures()
+    indexes, made = site.instruments.indexes, ShrunkenPictures()
+    counted = Counted(lambda enriched, _: Gallery.of(enriched.annotations))
     site.instruments.endings.callback(made.close)
 
     @router.get("")

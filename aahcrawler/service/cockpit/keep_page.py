@@ -19,6 +19,7 @@ from aahcrawler.service.cockpit.site import Operating, Reading, Sent, Site, addr
 from aahcrawler.service.cockpit.spoken_pages import as_csv
 from aahcrawler.service.cockpit.spoken_sections import shown_markup
 from aahcrawler.service.steering.packaging import KeptFile, Packing, propose
+from aahcrawler.service.views.enriched_crawl import is_enriched
 from aahcrawler.service.views.page_indexes import NO_FOLDER
 from aahcrawler.service.views.proposed_pages import (
     MAX_PROPOSED,
@@ -29,7 +30,6 @@ from aahcrawler.service.views.proposed_pages import (
     table_of_proposals,
     with_captures,
 )
-from aahcrawler.service.views.spoken_of import is_enriched
 from aahcrawler.service.web.noted_acts import note_did
 from aahcrawler.service.web.problems import BAD_SEARCH, CONFLICT, ProblemError
 from aahcrawler.tallies import plural

@@ -366,7 +366,9 @@ class _NewCollectionHandlers:
         """Return the name and the specification that a form describes."""
         if form.get("action") in _ACTS and (wrong := _wrong_archives(form)):
             raise ProblemError(
-                BAD_SEARCH, "what is said of archives elsewhere is not complete", lines=tuple(map(_told, wrong))
+                BAD_SEARCH,
+                "what is said of archives elsewhere is not complete",
+                lines=tuple(f"{each.label}: {each.told}" for each in wrong),
             )
         seeds = read_seed_list(form.raw("seeds")).seeds
         name = form.get("id") or starting_crawls.free_id(self._helm.reach, suggested_id(form.get("title"), seeds))
@@ -467,10 +469,6 @@ class _Wrong(NamedTuple):
     anchor: str
     label: str
     told: str
-
-
-def _told(wrong: _Wrong) -> str:
-    return f"{wrong.label}: {wrong.told}"
 
 
 def _called(archive: OtherArchive) -> str:

@@ -37,11 +37,11 @@ class ReplayMarks:
     def __init__(self, instruments: Instruments) -> None:
         self._instruments = instruments
 
-    def __call__(self, crawl: str, answer: RecordedResponse) -> Annotations | None:
+    def __call__(self, crawl: str, response: RecordedResponse) -> Annotations | None:
         """Return what to mark on a capture; None if nothing is known of it."""
         try:
             with self._instruments.indexes.asked(self._instruments.reach.crawl(crawl)) as index:
-                return _marks(index, answer.record_id)
+                return _marks(index, response.record_id)
         except (ProblemError, DamageError, OSError):
             return None
 

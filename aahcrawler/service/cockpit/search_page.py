@@ -23,7 +23,7 @@ from aahcrawler.service.views.capture_view import capture_row
 from aahcrawler.service.views.cited_capture import mail_address
 from aahcrawler.service.views.object_list import UrlCaptures, url_captures
 from aahcrawler.service.views.page_list import page_shown
-from aahcrawler.service.views.search_answers import (
+from aahcrawler.service.views.search_results import (
     FACETS,
     HAS_PARQUET,
     NOT_ARCHIVED,
@@ -31,9 +31,9 @@ from aahcrawler.service.views.search_answers import (
     Result,
     SearchResults,
     Span,
-    answer,
     handed_out,
     question_of,
+    results_of,
 )
 from aahcrawler.service.web.problems import BAD_SEARCH, ProblemError
 from aahcrawler.urls import MAX_LENGTH, canonicalize
@@ -175,7 +175,7 @@ def routes(site: Site) -> APIRouter:
     ) -> Response:
         found, mistake, archived = None, "", list[tuple[str, UrlCaptures]]()
         try:
-            found = answer(reach, indexes, question(asked, offset), asked.filters["crawl"])
+            found = results_of(reach, indexes, question(asked, offset), asked.filters["crawl"])
         except ProblemError as error:
             if error.kind not in (BAD_SEARCH, NOT_ARCHIVED):
                 raise

@@ -21,7 +21,7 @@ def routes(site: Site) -> APIRouter:
 
     def form(mistake: str = "", status: int = 200) -> HTMLResponse:
         values = {"session": None, "said": None, "mistake": mistake, "by_code": site.sign_in.code_caller is not None}
-        return site.pages.answer("sign_in.html", {**values, "by_token": site.sign_in.has_tokens}, status)
+        return site.pages.respond("sign_in.html", {**values, "by_token": site.sign_in.has_tokens}, status)
 
     @router.get("/sign-in")
     def show(request: Request) -> Response:
@@ -40,8 +40,8 @@ def routes(site: Site) -> APIRouter:
             return form(_CLOSED if closed else _WRONG, 429 if closed else 403)
         _logger.info("%s signed in from %s", session.caller.name, client)
         note_caller(session.caller)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(
+        response = RedirectResponse("/", 303)
+        response.set_cookie(
             COOKIE,
             cookie,
             max_age=SESSION_SECONDS,
@@ -49,13 +49,13 @@ def routes(site: Site) -> APIRouter:
             samesite="strict",
             secure=site.names.cockpit.startswith("https:"),
         )
-        return answer
+        return response
 
     @router.post("/sign-out")
     def leave(request: Request, _sent: Sent) -> Response:
         site.sign_in.leave(request.cookies.get(COOKIE, ""))
-        answer = RedirectResponse("/sign-in", 303)
-        answer.delete_cookie(COOKIE)
-        return answer
+        response = RedirectResponse("/sign-in", 303)
+        response.delete_cookie(COOKIE)
+        return response
 
     return router

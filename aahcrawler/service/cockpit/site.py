@@ -185,7 +185,7 @@ class Pages:
         """Render a template to a text."""
         return self._templates.get_template(name).render(values)
 
-    def answer(self, name: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
+    def respond(self, name: str, values: Mapping[str, object], status: int = 200) -> HTMLResponse:
         """Render a template to a response."""
         return HTMLResponse(self.text(name, values), status)
 
@@ -312,7 +312,7 @@ class Site:
 
     def page(self, session: Session, template: str, **values: object) -> HTMLResponse:
         """Render a page for a session, with the outcome of its last act."""
-        return self.pages.answer(template, {"session": session, "said": session.told(), **values})
+        return self.pages.respond(template, {"session": session, "said": session.told(), **values})
 
     def crawl_page(self, session: Session, crawl: Crawl, tab: str, template: str, **values: object) -> HTMLResponse:
         """Render a page of a crawl; ``tab`` is the last part of the address of its tab."""
@@ -323,7 +323,7 @@ class Site:
 
     def part(self, session: Session, template: str, **values: object) -> HTMLResponse:
         """Render a part of a page, which a script inserts."""
-        return self.pages.answer(template, {"session": session, **values})
+        return self.pages.respond(template, {"session": session, **values})
 
 
 def _tabs_of_import(crawl: Crawl) -> tuple[tuple[str, str], ...]:

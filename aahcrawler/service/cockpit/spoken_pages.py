@@ -25,24 +25,17 @@ from aahcrawler.service.cockpit.spoken_sections import (
     shown_sections,
 )
 from aahcrawler.service.views.conversation_graph import Conversation, Talk
-from aahcrawler.service.views.spoken_of import (
-    ALL_TIMES,
+from aahcrawler.service.views.enriched_crawl import ALL_TIMES, Enriched, TimeSpan, enriched_of, is_enriched
+from aahcrawler.service.views.quotations import Quoted
+from aahcrawler.service.views.spoken_of import crawl_spoken_of, table_of
+from aahcrawler.service.views.spoken_of_by_all import (
     AllSpokenOf,
-    Enriched,
-    Quoted,
     SpokenOfByAll,
-    TimeSpan,
     all_spoken_of,
     crawl_names,
-    crawl_spoken_of,
-    enriched_of,
-    is_enriched,
-    spoken_of,
-    table_of,
     table_of_all,
-    table_of_one,
-    table_of_ties,
 )
+from aahcrawler.service.views.spoken_of_one import spoken_of, table_of_one, table_of_ties
 
 _MAX_KEPT: Final = 20
 _CSV: Final = "text/csv; charset=utf-8"

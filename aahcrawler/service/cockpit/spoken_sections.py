@@ -12,16 +12,10 @@ from aahcrawler.overview.overview_sections import Chosen, OverviewSection, bars,
 from aahcrawler.overview.periods import periods, worded
 from aahcrawler.overview.spoken_pictures import Row, TopicArea, balance, shares, topic_map
 from aahcrawler.service.cockpit.site import address, visible
+from aahcrawler.service.views.enriched_crawl import ALL_TIMES, TimeSpan, month_of
 from aahcrawler.service.views.judged_words import JudgedWord
-from aahcrawler.service.views.spoken_of import (
-    ALL_TIMES,
-    CrawlSpokenOf,
-    OpinionTold,
-    SpokenOf,
-    SpokenOfOne,
-    TimeSpan,
-    month_of,
-)
+from aahcrawler.service.views.spoken_of import CrawlSpokenOf, SpokenOf
+from aahcrawler.service.views.spoken_of_one import OpinionTold, SpokenOfOne
 from aahcrawler.service.views.ties_over_time import Trend
 
 LABELS: Final = {

@@ -103,7 +103,9 @@ class SeedTrials:
             file = Path(folder.name) / f"{icd.id}.yaml"
             # Where the crawl would write is looked at for takedowns; a draft leads to no folder of this machine.
             file.write_text(edited(text, {"output": None}), "utf-8")
-            trial = _Trial(len(icd.starts), self._begun(file), self._clock())
+            command = ["icd", "try", "--json", str(file)]
+            process = ReportingProcess(command, file.parent, self._knowledge().environment)
+            trial = _Trial(len(icd.starts), process, self._clock())
             name = secrets.token_urlsafe(12)
             self._trials[name] = trial
         threading.Thread(target=self._follow, args=(trial, folder), name="seed trial", daemon=True).start()
@@ -129,9 +131,6 @@ class SeedTrials:
         with self._lock:
             for trial in self._trials.values():
                 trial.process.kill()
-
-    def _begun(self, file: Path) -> ReportingProcess:
-        return ReportingProcess(["icd", "try", "--json", str(file)], file.parent, self._knowledge().environment)
 
     def _follow(self, trial: _Trial, folder: "tempfile.TemporaryDirectory[str]") -> None:
         try:

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from aahcrawler.annotations import Annotation
 from aahcrawler.annotations import Kind as About
-from aahcrawler.service.views.spoken_of import NOT_SPOKEN_OF, Enriched
+from aahcrawler.service.views.enriched_crawl import Enriched
+from aahcrawler.service.views.spoken_of_one import NOT_SPOKEN_OF
 from aahcrawler.service.web.problems import ProblemError
 
 ALIKE: Final = (About.CLUSTER, About.RELATED)

@@ -96,9 +96,9 @@ def exchange_of(crawl: Path, wanted: CapturePlace) -> Exchange | None:
     """
     records = (record for _, record in records_found(crawl, wanted))
     with suppress(RecordError):
-        answer = next(records, None)
-        if answer is not None:
-            found = exchange_in(answer, MAX_RECORD_BYTES)
+        response = next(records, None)
+        if response is not None:
+            found = exchange_in(response, MAX_RECORD_BYTES)
             rendered = next((each for record in records if (each := rendered_in(record)) is not None), None)
             return replace(found, url=wanted.url, rendered=rendered)
     return None

@@ -15,7 +15,8 @@ from aahcrawler.annotations import Annotation
 from aahcrawler.annotations import Kind as About
 from aahcrawler.overview.archive_overview import GatheredArchives
 from aahcrawler.overview.link_graph import NodeValues, StrongestSites, strongest, write_graphml
-from aahcrawler.service.views.spoken_of import ALL_TIMES, Enriched, Quoted, TimeSpan, month_of, quoted, value_of
+from aahcrawler.service.views.enriched_crawl import ALL_TIMES, Enriched, TimeSpan, month_of, value_of
+from aahcrawler.service.views.quotations import Quoted, quoted
 
 MAX_PEOPLE: Final = 50
 """People of a site that are listed, those with the most influence first."""
@@ -90,11 +91,9 @@ class Talk:
                 self._influence[name] = float(value_of(each, "influence") or 0)
         order = sorted(members, key=lambda name: (-self._influence.get(name, 0.0), name))
         self.shown = {name: name if named else f"person {number}" for number, name in enumerate(order, 1)}
-        numbers = {iri: number for number, iri in enumerate(dict.fromkeys(self._community_of(order)), 1)}
+        known = (self._communities[name] for name in order if name in self._communities)
+        numbers = {iri: number for number, iri in enumerate(dict.fromkeys(known), 1)}
         self.community = {name: numbers.get(self._communities.get(name, ""), 0) for name in order}
-
-    def _community_of(self, order: list[str]) -> Iterator[str]:
-        return (self._communities[name] for name in order if name in self._communities)
 
     def _add(self, each: Annotation) -> None:
         date = self._dates.get(each.object, "")

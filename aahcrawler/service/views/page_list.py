@@ -180,7 +180,7 @@ _PLACE = re.compile("[0-9]{0,15}")
 
 
 def list_place(after: str) -> int:
-    """Return the number that a place is, 0 for none. Raise ``ValueError`` for what no answer has named.
+    """Return the number that a place is, 0 for none. Raise ``ValueError`` for what no response has named.
 
     >>> list_place("50"), list_place("")
     (50, 0)

@@ -37,7 +37,7 @@ MAX_WAITING: Final = 12
 _AT_ONCE: Final = 2
 _BOUNDS: Final = VisitBounds(seconds=8.0, bytes=20_000_000, requests=100, steps=0)
 _MAX_BYTES: Final = 8 << 20
-"""Bytes of one answer that a picture is made with."""
+"""Bytes of one response that a picture is made with."""
 _KEPT_FIELDS: Final = frozenset({"content-type", "content-encoding"})
 _NO_SCRIPTS: Final = ("Content-Security-Policy", "script-src 'none'")
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS picture (record TEXT PRIMARY KEY, jpeg BLOB NOT NULL, used REAL NOT NULL)"
@@ -144,7 +144,7 @@ class _ArchivedWeb:
     """Answers the requests of a page with the captures nearest to its own time, and refuses all others."""
 
     def __init__(self, crawl: Path, moment: str) -> None:
-        self._answers, self._moment = RecordedResponses(crawl), moment
+        self._responses, self._moment = RecordedResponses(crawl), moment
 
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """Answer a request from the archive."""
@@ -163,11 +163,11 @@ class _ArchivedWeb:
             relay.take(body)
 
     def _found(self, url: str) -> tuple[RecordedResponse | None, bytes]:
-        found = self._answers.nearest(url, self._moment)
+        found = self._responses.nearest(url, self._moment)
         if found is None:
             return None, b""
         body = bytearray()
-        with closing(self._answers.payload(found)) as pieces:
+        with closing(self._responses.payload(found)) as pieces:
             for piece in pieces:
                 body += piece
                 if len(body) > _MAX_BYTES:

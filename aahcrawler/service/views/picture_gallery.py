@@ -18,9 +18,9 @@ from aahcrawler.annotations import Kind as About
 from aahcrawler.jobs import own_processes
 from aahcrawler.service.catalog.crawl_catalog import Crawl
 from aahcrawler.service.views.capture_view import NO_PICTURE, CapturePlace, exchange_of
+from aahcrawler.service.views.enriched_crawl import Enriched
 from aahcrawler.service.views.page_indexes import Asked, PageIndexes
 from aahcrawler.service.views.page_pictures import PicturesBusyError, keep_picture, kept_picture
-from aahcrawler.service.views.spoken_of import Enriched
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.tombstones import TakenDown
 from aahcrawler.urls import canonicalize

@@ -44,7 +44,7 @@ TO_COME: Final = 10
 GONE: Final = "no longer in the schedule"
 """The state of a crawl that the log alone knows."""
 MAX_ROWS: Final = 200
-"""Crawls, or visits, that one answer of the service has at most."""
+"""Crawls, or visits, that one response of the service has at most."""
 _VISITS: Final = 10_000
 """Visits at most that are looked at of those that ended, and that are planned."""
 
@@ -351,8 +351,8 @@ class ScheduleDesk:
         if sharing is None:
             return ()
         clients = clients_of(sharing.units)
-        answers = asked_together({name: partial(client.versions, url) for name, client in clients.items()})
-        return tuple(_versions(name, clients[name], url, answer) for name, answer in answers.items())
+        results = asked_together({name: partial(client.versions, url) for name, client in clients.items()})
+        return tuple(_versions(name, clients[name], url, result) for name, result in results.items())
 
     def visits(self, name: str = ALL, most: int = 50) -> VisitsPage:
         """Return the newest visits, of one crawl or of all. Raise ``ProblemError`` for a crawl that nobody knows."""
@@ -430,10 +430,10 @@ def _unit(name: str, units: Units, heard: HeardUnit) -> UnitShown:
     )
 
 
-def _versions(name: str, client: UnitClient, url: str, answer: tuple[HeldVersions, ...] | UnitError) -> UnitVersions:
-    if isinstance(answer, UnitError):
-        return UnitVersions(unit=name, problem=str(answer))
-    held = [{**each.model_dump(), "time_map": client.time_map(each, url)} for each in answer]
+def _versions(name: str, client: UnitClient, url: str, result: tuple[HeldVersions, ...] | UnitError) -> UnitVersions:
+    if isinstance(result, UnitError):
+        return UnitVersions(unit=name, problem=str(result))
+    held = [{**each.model_dump(), "time_map": client.time_map(each, url)} for each in result]
     return UnitVersions(unit=name, held=tuple(map(CrawlVersions.model_validate, held)))
 
 

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from aahcrawler.jobs import bound_memory
-from offline.store.answer_writer import ResultFormat, write
 from offline.store.local import StoreError, reading
-from offline.store.queries import Answer, QueryError, Statements, Table, Term, ask
+from offline.store.queries import QueryError, QueryResult, Statements, Table, Term, ask
+from offline.store.result_writer import ResultFormat, write
 
 MEMORY: Final = 2 << 30
-"""Bytes of address space that an answer may take beside what the process has at its beginning."""
+"""Bytes of address space that a response may take beside what the process has at its beginning."""
 _FAULTS: Final = {QueryError: "query", StoreError: "store", MemoryError: "memory", OverflowError: "large"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One query, and the bounds of its answer."""
+    """One query, and the bounds of its response."""
 
     store: Path
     query: str
@@ -53,20 +53,20 @@ class _Bounded(io.StringIO):
 def main() -> None:
     """Answer until the input ends."""
     bound_memory(MEMORY)
-    answer_all(sys.stdin.buffer, sys.stdout.buffer)
+    respond_to_all(sys.stdin.buffer, sys.stdout.buffer)
 
 
-def answer_all(requests: BinaryIO, answers: BinaryIO) -> None:
+def respond_to_all(requests: BinaryIO, responses: BinaryIO) -> None:
     """Answer one request after another."""
     for line in requests:
         told = json.loads(line)
-        fault, text = _answered(_Request(Path(told["store"]), told["query"], told["rows"], told["bytes"]))
+        fault, text = _response_to(_Request(Path(told["store"]), told["query"], told["rows"], told["bytes"]))
         body = text.encode("utf-8", "replace")
-        answers.write(json.dumps({"fault": fault, "size": len(body)}).encode() + b"\n" + body)
-        answers.flush()
+        responses.write(json.dumps({"fault": fault, "size": len(body)}).encode() + b"\n" + body)
+        responses.flush()
 
 
-def _answered(request: _Request) -> tuple[str, str]:
+def _response_to(request: _Request) -> tuple[str, str]:
     """Return a word for the error, empty for none, and the response."""
     try:
         with reading(request.store) as store:
@@ -77,14 +77,14 @@ def _answered(request: _Request) -> tuple[str, str]:
         return _FAULTS[type(error)], str(error) or "the query takes too much memory; ask for less at once"
 
 
-def _bounded(answer: Answer, most: int) -> Answer:
-    match answer:
+def _bounded(result: QueryResult, most: int) -> QueryResult:
+    match result:
         case Table(names, rows):
             return Table(names, _at_most(rows, most))
         case Statements():
             raise QueryError("only rows and truths are answered here: write SELECT or ASK")
         case _:
-            return answer
+            return result
 
 
 def _at_most(rows: Iterator[tuple[Term | None, ...]], most: int) -> Iterator[tuple[Term | None, ...]]:

@@ -31,7 +31,7 @@ from aahcrawler.service.web.problems import (
     TOO_SLOW,
     UNAUTHORISED,
     ProblemError,
-    answer,
+    as_response,
 )
 from aahcrawler.service.web.roles import CHALLENGE, LOCAL, Caller, Role, Tokens, checked
 
@@ -97,7 +97,11 @@ def _framed_once(next_event: Callable[[], _Event]) -> Callable[[], _Event]:
 
 
 class HttpProtocol(H11Protocol):
-    """A connection of the service that counts among the ``heads`` while its request's head is not whole."""
+    """A connection to the service, which limits requests that are sent slowly.
+
+    While the head of a request is incomplete, the connection is registered in ``heads``, which bounds the number and
+    the age of such connections.
+    """
 
     def __init__(self, heads: UnfinishedHeads, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -107,7 +111,7 @@ class HttpProtocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Expect a head from now on, and send what is written at once.
 
-        An answer goes out in two pieces, and asyncio itself sees to that only for sockets that name their protocol:
+        A response goes out in two pieces, and asyncio itself sees to that only for sockets that name their protocol:
         for others the second piece would wait for the client to confirm the first one, which takes it 40 ms.
         """
         super().connection_made(transport)
@@ -123,8 +127,8 @@ class HttpProtocol(H11Protocol):
             self._heads.ended(self)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP with a problem."""
-        said = answer(
+        """Send problem details with status 400 for bytes that are no HTTP request, and close the connection."""
+        said = as_response(
             ProblemError(BAD_REQUEST, f"{msg} The line of a request and its headers have at most {HEAD_BYTES:,} bytes")
         )
         headers = [*said.raw_headers, (b"connection", b"close")]
@@ -255,7 +259,7 @@ class Entrance:
             if f"{_route(scope)}/".startswith(f"{self._guard.prefix}/"):
                 receive = await self._admitted(connection, receive)
         except ProblemError as problem:
-            await answer(problem)(scope, receive, send)
+            await as_response(problem)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 

@@ -45,7 +45,7 @@ class ActOutcome(StrEnum):
     FAILED = "failed"
     """It met a defect, and what was done by then is not known."""
     ENDED = "ended"
-    """Work that went on after its answer is over, as ``detail`` says."""
+    """Work that went on after its response is over, as ``detail`` says."""
     USED = "used"
     """Somebody read, or posted scored URLs: noted once a day for each name and address."""
 
@@ -164,7 +164,7 @@ access_log = logging.getLogger("aahcrawler.service.web.access")
 
 
 class AccessLog:
-    """Logs client, request, status and milliseconds of every answer, and the caller's name where one was let in."""
+    """Logs client, request, status and milliseconds of every response, and the caller's name where one was let in."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -222,7 +222,7 @@ class Somebody(Protocol):
 
 @dataclass(slots=True)
 class ActUnderWay:
-    """A request of somebody, from its beginning to its answer and what follows.
+    """A request of somebody, from its beginning to its response and what follows.
 
     ``is_use`` says that it changes nothing that has to be noted each time.
     """
@@ -333,12 +333,12 @@ class NotedActs:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        act, answered = self._act(scope), False
+        act, responded = self._act(scope), False
 
         async def noted(message: Message) -> None:
-            nonlocal answered
+            nonlocal responded
             if message["type"] == "http.response.start":
-                answered = True
+                responded = True
                 await self._note(act, int(message["status"]))
             await send(message)
 
@@ -346,7 +346,7 @@ class NotedActs:
         try:
             await self._app(scope, receive, noted)
         except Exception as error:
-            if act.begun and not answered:
+            if act.begun and not responded:
                 await asyncio.to_thread(act.note_later, ActOutcome.FAILED, detail=type(error).__name__)
             raise
         finally:

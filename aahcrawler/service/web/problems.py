@@ -117,7 +117,7 @@ class ProblemError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def answer(problem: ProblemError) -> JSONResponse:
+def as_response(problem: ProblemError) -> JSONResponse:
     """Return a problem as a response, which the log of the service tells as well."""
     note_said(problem.detail, refused=True)
     kind = problem.kind
@@ -148,19 +148,19 @@ def install(app: FastAPI) -> None:
 
     def told(_request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, ProblemError):
-            return answer(error)
+            return as_response(error)
         _logger.error("a request failed", exc_info=error)
-        return answer(ProblemError(INTERNAL, "the service's log says more; the same request may be made again"))
+        return as_response(ProblemError(INTERNAL, "the service's log says more; the same request may be made again"))
 
     def refused(request: Request, error: Exception) -> JSONResponse:
         if isinstance(error, RequestValidationError):
-            return answer(ProblemError(BAD_REQUEST, in_words(error.errors()[0])))
+            return as_response(ProblemError(BAD_REQUEST, in_words(error.errors()[0])))
         status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else INTERNAL.status
         headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
         if status is HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(_allowed(request))
         kind = Kind(status.phrase.lower().replace(" ", "-"), status, status.phrase)
-        return answer(ProblemError(kind, "see /docs for the possible requests", headers=headers))
+        return as_response(ProblemError(kind, "see /docs for the possible requests", headers=headers))
 
     app.add_exception_handler(ProblemError, told)
     app.add_exception_handler(RequestValidationError, refused)
@@ -174,7 +174,7 @@ _NEVER_SENT: Final = ("HTTPValidationError", "ValidationError")
 
 
 def problem_responses(*kinds: Kind) -> dict[int | str, dict[str, Any]]:
-    """Return the descriptions of answers with problems, by their status; kinds of one status share one."""
+    """Return the descriptions of responses with problems, by their status; kinds of one status share one."""
     described: dict[int | str, dict[str, Any]] = {}
     for kind in kinds:
         former = described.get(int(kind.status))

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.annotations import Annotation, Kind
+from aahcrawler.service.views.judged_words import about
 from offline.enrichment.annotator import ObjectText
-from offline.enrichment.judged_sentences import about
 from offline.enrichment.opinions import MAX_SENTENCE, LexiconError, Opinions
 
 POST = ObjectText("urn:o", "urn:c", "post", "https://a.test/", "", language="en")

@@ -12,6 +12,7 @@ from PIL import Image
 from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.views import picture_gallery
 from aahcrawler.service.views.capture_view import NO_PICTURE
+from aahcrawler.service.views.enriched_crawl import enriched_of
 from aahcrawler.service.views.page_indexes import PageIndexes
 from aahcrawler.service.views.page_pictures import kept_picture
 from aahcrawler.service.views.picture_gallery import (
@@ -22,7 +23,6 @@ from aahcrawler.service.views.picture_gallery import (
     shown_pictures,
     table_of_pictures,
 )
-from aahcrawler.service.views.spoken_of import enriched_of
 from aahcrawler.service.web.problems import ProblemError
 from aahcrawler.takedown.removal import WantedRemoval, remove
 from offline.enrichment.media_metadata import describe, in_small

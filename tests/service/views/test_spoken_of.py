@@ -22,25 +22,12 @@ from aahcrawler.service.catalog.crawl_catalog import Catalog, Crawl
 from aahcrawler.service.cockpit.spoken_pages import Counted, as_csv
 from aahcrawler.service.cockpit.spoken_sections import Leads, sections_of_all, sections_of_one
 from aahcrawler.service.views.conversation_graph import Talk
+from aahcrawler.service.views.enriched_crawl import NOT_ENRICHED, Enriched, TimeSpan, enriched_of
 from aahcrawler.service.views.judged_words import mentions
 from aahcrawler.service.views.page_indexes import NOT_READY, PageIndexes
-from aahcrawler.service.views.spoken_of import (
-    MAX_LISTED,
-    NO_PAGE,
-    NOT_ENRICHED,
-    NOT_SPOKEN_OF,
-    Enriched,
-    EventTold,
-    TimeSpan,
-    all_spoken_of,
-    crawl_names,
-    crawl_spoken_of,
-    enriched_of,
-    spoken_of,
-    table_of,
-    table_of_all,
-    table_of_one,
-)
+from aahcrawler.service.views.spoken_of import MAX_LISTED, EventTold, crawl_spoken_of, table_of
+from aahcrawler.service.views.spoken_of_by_all import all_spoken_of, crawl_names, table_of_all
+from aahcrawler.service.views.spoken_of_one import NO_PAGE, NOT_SPOKEN_OF, spoken_of, table_of_one
 from aahcrawler.service.web.entrance import UNLIMITED
 from aahcrawler.service.web.problems import ProblemError
 from offline.enrichment import entity_annotator

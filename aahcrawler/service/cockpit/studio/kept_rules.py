@@ -118,7 +118,7 @@ class Choice:
 
     @property
     def carried(self) -> str:
-        """The query without the element: what remains when another element is chosen."""
+        """The query without element and expression, to which links to other elements add theirs."""
         return self.but(element=None, expression="").query
 
 

@@ -189,7 +189,11 @@ def _loaded(data: bytes, name: str, folders: tuple[Path, ...]) -> Application | 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """On how many of ``of`` pages of a host each part of an entry matches, by place."""
+    """The pages of a host on which parts of an entry match.
+
+    ``of`` is the number of pages looked at, ``pages`` of those that each part matches, by its place, and ``levels`` of
+    those of each page level.
+    """
 
     host: str
     of: int
@@ -206,7 +210,7 @@ class DraftChecker:
         self._counted: OrderedDict[tuple[str, str], Counted] = OrderedDict()
 
     def checked(self, name: str) -> Progress:
-        """Return the check of a work, started anew if the work has changed. Raise ``WorkError``."""
+        """Return the check of a work, started anew if the work has changed. Raise ``DraftEditError``."""
         with self._lock:
             found = self._checks.get(name)
             if found is None:

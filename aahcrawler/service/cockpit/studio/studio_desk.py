@@ -85,7 +85,7 @@ def marks_of(tree: HtmlElement, matches: PageMatches, parts: EntryParts, chosen:
 
 
 def mark_kind(part: Part) -> MarkKind | None:
-    """Return how what a part matches is marked, None for a part that marks nothing."""
+    """Return how the elements that a part matches are marked on a page; None for a part whose elements are not."""
     return KINDS.get(part.tag)
 
 

@@ -378,7 +378,7 @@ def _saved(save: Callable[[], object], to: str) -> Done:
 
 
 def _doubt(work: OpenedDraft, form: Form) -> Doubt:
-    """Return the doubt that a form is about. Raise ``WorkError`` where it is settled."""
+    """Return the doubt that a form is about. Raise ``DraftEditError`` where it is settled."""
     place, said = form.get("place"), form.get("said")
     found = next((each for each in work.now().doubts if (each.place, each.said) == (place, said)), None)
     if found is None:

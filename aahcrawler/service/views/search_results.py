@@ -291,7 +291,7 @@ def question_of(
     )
 
 
-def answer(
+def results_of(
     reach: CrawlRegistry, indexes: SearchIndexes, question: Question, crawls: Sequence[str] = ()
 ) -> SearchResults:
     """Search crawls by their ids, or all of them. Raise ``ProblemError``."""

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from aahcrawler.objects.vocabulary import XSD
-from offline.store.queries import PREFIXES, Answer, QueryError, Statements, Table, Term
+from offline.store.queries import PREFIXES, QueryError, QueryResult, Statements, Table, Term
 
 
 class ResultFormat(StrEnum):
@@ -31,14 +31,14 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CONTROLS = {code: " " if chr(code).isspace() else "�" for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
 
 
-def write(answer: Answer, output_format: ResultFormat, out: TextIO) -> int:
-    """Write an answer and return its number of rows or triples, 1 for ASK.
+def write(result: QueryResult, output_format: ResultFormat, out: TextIO) -> int:
+    """Write a result and return its number of rows or triples, 1 for ASK.
 
     JSON is SPARQL 1.1's for rows and for ASK, and JSON-LD for statements. In CSV, text that a spreadsheet would read as
     a formula gets an apostrophe in front. A table shows control characters of pages as spaces or U+FFFD, so that they
-    do not reach a terminal. Raises ``QueryError`` if the format does not suit the answer.
+    do not reach a terminal. Raises ``QueryError`` if the format does not suit the result.
     """
-    match answer, output_format:
+    match result, output_format:
         case Statements(triples), ResultFormat.TTL | ResultFormat.JSON:
             return _write_statements(triples, output_format, out)
         case Statements(triples), _:
@@ -46,9 +46,9 @@ def write(answer: Answer, output_format: ResultFormat, out: TextIO) -> int:
         case _, ResultFormat.TTL:
             raise QueryError("ttl is for CONSTRUCT and DESCRIBE; write --format table, json or csv")
         case Table(), _:
-            return _write_rows(answer, output_format, out)
+            return _write_rows(result, output_format, out)
         case _:
-            yes = bool(answer)
+            yes = bool(result)
             truth = json.dumps({"head": {}, "boolean": yes}) if output_format is ResultFormat.JSON else str(yes).lower()
             out.write(truth + "\n")
             return 1

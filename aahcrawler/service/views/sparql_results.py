@@ -76,7 +76,7 @@ class SparqlProcess:
     _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, crawl: Crawl, query: str) -> bytes:
-        """Return the answer to SELECT or ASK as SPARQL results in JSON. Raise ``ProblemError``."""
+        """Return the results of SELECT or ASK in JSON. Raise ``ProblemError``."""
         store = _folder(crawl) / FOLDER
         if _ELSEWHERE.search(query):
             raise ProblemError(
@@ -90,7 +90,7 @@ class SparqlProcess:
             raise ProblemError(STORE_BUSY, "others are asking; ask again in a moment", headers=_AGAIN)
         try:
             with self._turn:
-                fault, body = self._answer(store, query)
+                fault, body = self._response_to(store, query)
         finally:
             self._asking.release()
         if fault:
@@ -138,7 +138,7 @@ class SparqlProcess:
             loading.process.wait()
             loading.output.close()
 
-    def _answer(self, store: Path, query: str) -> tuple[str, bytes]:
+    def _response_to(self, store: Path, query: str) -> tuple[str, bytes]:
         """Return the response of the process: a word for the error, empty for none, and the body."""
         if self._process is None or self._process.poll() is not None:
             self._end()
