@@ -6,6 +6,8 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate, zip_longest
 
+from lxml.etree import _Element as Element
+
 from aahcrawler.induction.outline import Outline, TextPiece
 from aahcrawler.page.text import fold
 
@@ -113,6 +115,9 @@ LABEL_MARKS = " \t:\uff1a-–—*#"
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CLAUSES = re.compile(r"[,;|•·()\[\]»«]|\s[-–—]\s|\.\s")
 _LABELS = frozenset({"th", "dt", "label", "dfn"})
+_MAX_BETWEEN = 50
+"""The most elements between a label and its value."""
+_NOT_FILLED_IN = frozenset({"button", "checkbox", "hidden", "image", "radio", "reset", "submit"})
 _ROWS = frozenset({"tr", "li", "dl", "p", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = frozenset({"table", "ul", "dl", "tbody", "div", "p", "pre"})
 _WRAPPERS = frozenset(
@@ -177,7 +182,10 @@ def split_label(text: str) -> tuple[FieldLabel | None, str]:
 
 def label_of(outline: Outline, place: int) -> FieldLabel | None:
     """Return the field that an element's label names: the label at its beginning, or before it in its line or row."""
+    number = outline.number_of_piece(place)
     own = next(iter(outline.pieces_of(place)), None)
+    if own is not None and _is_of_control(outline, own, outline.pieces[number + 1 : number + 2]):
+        return None
     if own is not None and own.owner != place:
         field = _label_in(outline, place, own.owner, own.text)
         if field is not None:
@@ -202,8 +210,12 @@ def _label_in(outline: Outline, place: int, owner: int, text: str) -> FieldLabel
 
 
 def text_before(outline: Outline, place: int) -> str:
-    """Return the last words before an element in its line, or in its row of a table; empty if there are none."""
+    """Return the last words before an element in its line, or in its row of a table; empty if there are none.
+
+    Words before a control to fill in are that control's: ``Name [ ] required``.
+    """
     number = outline.number_of_piece(place) - 1
+    values = outline.pieces[number + 1 : number + 2]
     for _ in range(2):
         if number < 0:
             return ""
@@ -213,11 +225,34 @@ def text_before(outline: Outline, place: int) -> str:
             return ""
         text = piece.text.strip()
         if text.strip(_MARKS):
+            if _is_of_control(outline, piece, values):
+                return ""
             return _CLAUSES.split(text.rstrip(_MARKS))[-1].strip()
         if text.strip(" ") not in (":", "\uff1a"):
             return ""
         number -= 1
     return ""
+
+
+def _is_filled_in(element: Element) -> bool:
+    """Return whether an element is a field of a form for a text."""
+    if element.tag != "input":
+        return element.tag in ("select", "textarea")
+    return element.get("type", "text").casefold() not in _NOT_FILLED_IN
+
+
+def _is_of_control(outline: Outline, label: TextPiece, values: Sequence[TextPiece]) -> bool:
+    """Return whether a field of a form is between a label and its value, or the label is ``for`` one, as HTML says."""
+    control = outline.elements[label.owner].get("for") if outline.tags[label.owner] == "label" else None
+    if control is not None and control in outline.once(0, _filled_in):
+        return True
+    ends = (min(value.before, label.before + _MAX_BETWEEN) for value in values)
+    return any(_is_filled_in(each) for end in ends for each in outline.elements[label.before : end])
+
+
+def _filled_in(outline: Outline, _: int) -> frozenset[str]:
+    fields = outline.elements[0].iter("input", "select", "textarea")
+    return frozenset(each.get("id", "") for each in fields if _is_filled_in(each))
 
 
 def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:

@@ -62,6 +62,23 @@ def test_a_declared_author_is_no_site_for_a_letter_of_its_host(name: str) -> Non
     assert article_of("", f'<meta name=author content="{name}">') == [name]
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        "<div><label for=name{id}>Name</label> <input id=name{id} name=name required><p class=help>required</p></div>",
+        "<p><label for=name{id}>Name:</label> <input id=name{id} name=name> <span class=helptext>Obligatory</span></p>",
+        "<p><label>Name <input name=name></label> <span>Your real one</span></p>",
+        "<tr><td>Author:</td><td><input name=name> <b>Never shown</b></td></tr>",
+    ],
+)
+@pytest.mark.parametrize("byline", ["<h4>{name} <small>2 years ago</small></h4>", BOTH])
+def test_what_a_form_to_reply_says_of_its_fields_is_no_author(field: str, byline: str) -> None:
+    form = f"<form method=post action=/reply/{{id}}>{field}<textarea name=text></textarea><button>Send</button></form>"
+    found = thread_of(byline + form.replace("<tr>", "<table><tr>").replace("</tr>", "</tr></table>"), "Ann Boyd", "Bo")
+    assert set(found) <= {"Ann Boyd", "Bo", None}
+    assert byline != BOTH or found == ["Ann Boyd", "Bo"]
+
+
 @pytest.mark.parametrize("byline", ["<p class=author>3/4/2021</p>", "<p class=author>12 comments</p>"])
 def test_dates_and_counts_are_no_names(byline: str) -> None:
     assert article_of(byline) == [None]
