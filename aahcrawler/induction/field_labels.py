@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import accumulate, zip_longest
+from itertools import accumulate, islice, zip_longest
 
 from lxml.etree import _Element as Element
 
@@ -115,8 +115,8 @@ LABEL_MARKS = " \t:\uff1a-–—*#"
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CLAUSES = re.compile(r"[,;|•·()\[\]»«]|\s[-–—]\s|\.\s")
 _LABELS = frozenset({"th", "dt", "label", "dfn"})
-_MAX_BETWEEN = 50
-"""The most elements between a label and its value."""
+_MAX_BETWEEN, _MAX_AROUND = 50, 5
+"""The most elements that are looked at between a label and its value, and around a label's words."""
 _NOT_FILLED_IN = frozenset({"button", "checkbox", "hidden", "image", "radio", "reset", "submit"})
 _ROWS = frozenset({"tr", "li", "dl", "p", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "h5", "h6"})
 _BLOCKS = frozenset({"table", "ul", "dl", "tbody", "div", "p", "pre"})
@@ -182,9 +182,8 @@ def split_label(text: str) -> tuple[FieldLabel | None, str]:
 
 def label_of(outline: Outline, place: int) -> FieldLabel | None:
     """Return the field that an element's label names: the label at its beginning, or before it in its line or row."""
-    number = outline.number_of_piece(place)
-    own = next(iter(outline.pieces_of(place)), None)
-    if own is not None and _is_of_control(outline, own, outline.pieces[number + 1 : number + 2]):
+    own, value = [*islice(outline.pieces_of(place), 2), None, None][:2]
+    if own is not None and _is_of_control(outline, own, value):
         return None
     if own is not None and own.owner != place:
         field = _label_in(outline, place, own.owner, own.text)
@@ -215,7 +214,7 @@ def text_before(outline: Outline, place: int) -> str:
     Words before a control to fill in are that control's: ``Name [ ] required``.
     """
     number = outline.number_of_piece(place) - 1
-    values = outline.pieces[number + 1 : number + 2]
+    value = next(iter(outline.pieces_of(place)), None)
     for _ in range(2):
         if number < 0:
             return ""
@@ -225,7 +224,7 @@ def text_before(outline: Outline, place: int) -> str:
             return ""
         text = piece.text.strip()
         if text.strip(_MARKS):
-            if _is_of_control(outline, piece, values):
+            if _is_of_control(outline, piece, value):
                 return ""
             return _CLAUSES.split(text.rstrip(_MARKS))[-1].strip()
         if text.strip(" ") not in (":", "\uff1a"):
@@ -234,25 +233,26 @@ def text_before(outline: Outline, place: int) -> str:
     return ""
 
 
-def _is_filled_in(element: Element) -> bool:
-    """Return whether an element is a field of a form for a text."""
-    if element.tag != "input":
-        return element.tag in ("select", "textarea")
-    return element.get("type", "text").casefold() not in _NOT_FILLED_IN
-
-
-def _is_of_control(outline: Outline, label: TextPiece, values: Sequence[TextPiece]) -> bool:
-    """Return whether a field of a form is between a label and its value, or the label is ``for`` one, as HTML says."""
-    control = outline.elements[label.owner].get("for") if outline.tags[label.owner] == "label" else None
-    if control is not None and control in outline.once(0, _filled_in):
+def _is_of_control(outline: Outline, label: TextPiece, value: TextPiece | None) -> bool:
+    """Return whether an input is between a label and its value, or the label is ``for`` a field of a form."""
+    fields = outline.once(0, _fields_of_forms)
+    if not fields:
+        return False
+    around = (outline.elements[each] for each in islice(_between(outline, label.owner, -1), _MAX_AROUND))
+    if any(each.tag == "label" and (each.get("for") or None) in fields for each in around):
         return True
-    ends = (min(value.before, label.before + _MAX_BETWEEN) for value in values)
-    return any(_is_filled_in(each) for end in ends for each in outline.elements[label.before : end])
+    end = label.before if value is None else min(value.before, label.before + _MAX_BETWEEN)
+    return any(each.tag == "input" and _is_filled_in(each) for each in outline.elements[label.before : end])
 
 
-def _filled_in(outline: Outline, _: int) -> frozenset[str]:
+def _fields_of_forms(outline: Outline, _: int) -> frozenset[str | None]:
+    """Return the ids of a page's fields to fill in; one that has no id counts as the id ""."""
     fields = outline.elements[0].iter("input", "select", "textarea")
-    return frozenset(each.get("id", "") for each in fields if _is_filled_in(each))
+    return frozenset(each.get("id") or "" for each in fields if _is_filled_in(each))
+
+
+def _is_filled_in(element: Element) -> bool:
+    return element.tag != "input" or element.get("type", "text").casefold() not in _NOT_FILLED_IN
 
 
 def _is_line(outline: Outline, common: int, place: int, owner: int) -> bool:

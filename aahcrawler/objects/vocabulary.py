@@ -28,7 +28,7 @@ READING = "urn:aahcrawler:reading:"
 """The beginning of the IRI of a later reading of a capture; ``readings.reading`` makes one."""
 
 ANNOTATIONS = "urn:aahcrawler:annotations:"
-"""The beginning of the IRI of what one annotator says of one capture; ``annotation_statements`` makes one."""
+"""The beginning of the IRI of what one annotator says of one capture."""
 
 ANNOTATION = "urn:aahcrawler:annotation:"
 """The beginning of the IRI of an annotation."""

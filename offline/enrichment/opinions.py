@@ -82,7 +82,7 @@ class Vader:
     def judge(self, sentence: str) -> Judgement:
         """Judge a sentence; takes time that grows with the square of its words.
 
-        A sentence that reports judges nothing (``evaluation_cues``). Words of names judge nothing either ("Hospital
+        A sentence that reports judges nothing (``evaluates``). Words of names judge nothing either ("Hospital
         Trust"), nor does "as well"; "hardly" and "nobody" negate.
         """
         read = _without_names(_as_vader_reads(sentence))

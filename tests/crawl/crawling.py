@@ -56,7 +56,8 @@ execute()
 """
 """Runs ``scrapy`` as ``python -m scrapy`` does: modules of the folder that it is run in can be imported."""
 READING = {"archive", "explain-score", "icd", "missing", "objects", "off-topic", "pages", "select"}
-"""Commands that end as soon as they have read files, and leave nothing in their process."""
+"""Commands that end as soon as they have read files, and leave nothing in their process, but for those of ``DOING``."""
+DOING = {("archive", "deliver"), ("archive", "repair"), ("icd", "try")}
 PATIENCE = 300.0
 """Seconds that anything may take which ends or comes to pass by itself: a busy machine starts a process slowly."""
 
@@ -71,8 +72,11 @@ class EndedRun:
 
 
 def aah(*arguments: str | Path, timeout: float = PATIENCE) -> EndedRun:
-    """Run ``aah`` to its end; a command of ``READING`` in this process, which is had for less than one of its own."""
-    if arguments[0] in READING:
+    """Run ``aah`` to its end, which is waited for ``timeout`` seconds.
+
+    A command that reads alone (``READING``) is run in this process, without a bound: it is had for less than a process.
+    """
+    if arguments[0] in READING and arguments[:2] not in DOING:
         return _here(*map(str, arguments))
     with running(*arguments) as process:
         return process.ended(timeout)

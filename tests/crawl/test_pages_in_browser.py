@@ -96,10 +96,9 @@ def test_a_crawl_that_ends_while_the_browser_looks_goes_on_and_leaves_nothing_ru
                 assert process.ended().code == 0
                 assert summary(tmp_path / "crawl")["pages"] == 0, "the page is fetched again when the crawl goes on"
         until(lambda: not processes_in(tmp_path))
-        if is_killed:
-            assert crawl(icd).code == 0
-            assert expected() <= bodies(tmp_path)
-            assert not processes_in(tmp_path)
+        assert crawl(icd).code == 0
+        assert expected() <= bodies(tmp_path)
+        assert not processes_in(tmp_path)
 
 
 def processes_in(folder: Path) -> list[str]:

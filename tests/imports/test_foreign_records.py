@@ -168,7 +168,7 @@ def _lengths_to_the_end(count: int) -> bytes:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
-    [_lengths_to_the_end, lambda count: b"\x1f\x8b\x08" * 60 * count, lambda count: b"WARC/1.0\r\nWARC-" * 20 * count],
+    [_lengths_to_the_end, lambda count: b"\x1f\x8b\x08" * 60 * count, lambda count: b"WARC/1.0\r\nWARC-" * 200 * count],
     ids=["lengths", "magic bytes", "beginnings"],
 )
 def test_hostile_files_take_time_in_proportion_to_their_length(make: Callable[[int], bytes], tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_a_declared_author_is_no_site_for_a_letter_of_its_host(name: str) -> Non
     [
         "<div><label for=name{id}>Name</label> <input id=name{id} name=name required><p class=help>required</p></div>",
         "<p><label for=name{id}>Name:</label> <input id=name{id} name=name> <span class=helptext>Obligatory</span></p>",
+        "<p><label for=name{id}><b>Name:</b></label> <span>Obligatory</span> <input id=name{id} name=name></p>",
+        "<p><label for=name{id}>Name</label> <select id=name{id}></select> <span>Obligatory</span></p>",
         "<p><label>Name <input name=name></label> <span>Your real one</span></p>",
         "<tr><td>Author:</td><td><input name=name> <b>Never shown</b></td></tr>",
     ],
@@ -77,6 +79,22 @@ def test_what_a_form_to_reply_says_of_its_fields_is_no_author(field: str, byline
     found = thread_of(byline + form.replace("<tr>", "<table><tr>").replace("</tr>", "</tr></table>"), "Ann Boyd", "Bo")
     assert set(found) <= {"Ann Boyd", "Bo", None}
     assert byline != BOTH or found == ["Ann Boyd", "Bo"]
+
+
+@pytest.mark.parametrize("form", ["<form><input placeholder=Comment><button>Send</button></form>", "<input type=text>"])
+@pytest.mark.parametrize(
+    "byline",
+    [
+        "<p>Author: <b>{name}</b></p>",
+        "<p>Author: {name}</p>",
+        "<dl><dt>Author<dd>{name}</dl>",
+        '<p><label for="">Author:</label> {name}</p>',
+        "<p><input type=checkbox> Author: <b>{name}</b></p>",
+    ],
+)
+def test_a_form_behind_a_name_takes_no_label_from_it(byline: str, form: str) -> None:
+    assert thread_of(byline + form, "Ann Boyd", "Carl Dorn", "Eva Roth") == ["Ann Boyd", "Carl Dorn", "Eva Roth"]
+    assert article_of(byline.format(name="Ann Boyd") + form) == ["Ann Boyd"]
 
 
 @pytest.mark.parametrize("byline", ["<p class=author>3/4/2021</p>", "<p class=author>12 comments</p>"])

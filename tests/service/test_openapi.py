@@ -265,6 +265,7 @@ def test_the_document_is_valid(world: World) -> None:
     from schemathesis.specs.openapi.definitions import OPENAPI_31  # What it imports takes a second of each run.
 
     jsonschema_rs.validator_for(OPENAPI_31).validate(world.document)
+    assert not [name for name in world.document["components"]["schemas"] if "__" in name], "modules are no interface"
 
 
 @pytest.mark.parametrize("phases", [FEW, pytest.param(EACH_VALUE, marks=pytest.mark.soak)], ids=["few", "each"])

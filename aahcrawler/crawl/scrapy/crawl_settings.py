@@ -49,7 +49,7 @@ FIXED: dict[str, object] = {
     "COOKIES_ENABLED": False,
     "HTTPPROXY_ENABLED": False,
 }
-"""The settings without which it would be another crawl; ``setting_support`` says so where somebody sets them."""
+"""The settings without which it would be another crawl; somebody who sets them otherwise is told."""
 ROBOTS_MIDDLEWARE = "aahcrawler.crawl.scrapy.robots_middleware.RobotsMiddleware"
 SESSION_MIDDLEWARE = "aahcrawler.crawl.scrapy.session_middleware.SessionMiddleware"
 OWN_MIDDLEWARES = {ROBOTS_MIDDLEWARE: 100, SESSION_MIDDLEWARE: 900}

@@ -187,7 +187,7 @@ class SessionMiddleware:
         return await self._download(request.replace(meta=meta))
 
     async def _fetch(self, step: LoginStep) -> Page:
-        """Return the response to a step of a login (``form_login.Fetch``)."""
+        """Return the response to a step of a login."""
         await self._job.fetching.wait_for_slot(step.url)
         request = build_request(step.url, UNCONDITIONAL, self._job.context.now, self._job.fetching, {_STEP: True})
         if step.body is not None:

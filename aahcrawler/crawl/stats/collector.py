@@ -26,7 +26,7 @@ application, listing and what became of them, ``no_object`` pages of no known le
 ``avoided`` links by the pattern of their URLs, whose pages led to no content, ``domain_pages`` and ``domain_bytes``
 what domains with budgets have used of them, ``unverified`` responses by what was wrong with a certificate that was
 accepted all the same, ``stream`` manifests of streams by what there is to tell of them
-(``streams.stream_manifest.StreamNote``), ``coding`` responses by what was wrong with their content coding
+(``streams.StreamNote``), ``coding`` responses by what was wrong with their content coding
 (``page.decoding.Fault``), ``sparql`` pages of queries, and what was wrong with them (``SparqlPaging``), ``source`` and
 ``source_archive`` captures that were taken from archives, by the source of the definition and by the archive,
 ``source_trouble`` what went wrong there, by archive and reason, ``malformed`` feeds and sitemaps with mistakes in their

@@ -19,10 +19,10 @@ from aahcrawler.service.api.intake import (
     IntakeOutcomes,
     Item,
     ItemOutcome,
+    ItemResult,
     JointSteps,
     Journal,
     Limits,
-    Result,
     parse_whole,
     read_line,
     read_stream,
@@ -214,11 +214,11 @@ class ApiHandlers:
         items = parse_whole(body, self._limits)
         return _document(crawl, self._intake.take(crawl, _batch(items, sender)))
 
-    def _take_lines(self, crawl: Crawl, lines: Sequence[bytes], first: int, sender: Sender) -> list[Result]:
+    def _take_lines(self, crawl: Crawl, lines: Sequence[bytes], first: int, sender: Sender) -> list[ItemResult]:
         return self._intake.take(crawl, _batch([read_line(line) for line in lines], sender, first))
 
-    async def _take_stream(self, crawl: Crawl, request: Request, sender: Sender) -> list[Result]:
-        results: list[Result] = []
+    async def _take_stream(self, crawl: Crawl, request: Request, sender: Sender) -> list[ItemResult]:
+        results: list[ItemResult] = []
         try:
             async for lines in read_stream(request, self._limits):
                 results += await self._run(self._take_lines, crawl, lines, len(results), sender)
@@ -235,14 +235,14 @@ class ApiHandlers:
         return await loop.run_in_executor(self._threads, lambda: operation(*args, **kwargs))
 
 
-_RESULT = TypeAdapter(Result)
+_RESULT = TypeAdapter(ItemResult)
 
 
-def _batch(items: Sequence[Item | Result], sender: Sender, first: int = 0) -> Batch:
+def _batch(items: Sequence[Item | ItemResult], sender: Sender, first: int = 0) -> Batch:
     return Batch(items, first, sender.key, sender.by)
 
 
-def _document(crawl: Crawl, results: list[Result]) -> Response:
+def _document(crawl: Crawl, results: list[ItemResult]) -> Response:
     counts = {outcome: sum(1 for result in results if result.outcome is outcome) for outcome in ItemOutcome}
     outcomes = IntakeOutcomes(
         crawl=crawl.id, counts={each: n for each, n in counts.items() if n}, results=tuple(results)
@@ -250,7 +250,7 @@ def _document(crawl: Crawl, results: list[Result]) -> Response:
     return Response(outcomes.model_dump_json(exclude_defaults=True), media_type=JSON)
 
 
-def _lines(results: list[Result]) -> Response:
+def _lines(results: list[ItemResult]) -> Response:
     lines = (_RESULT.dump_json(result, exclude_defaults=True) + b"\n" for result in results)
     return Response(b"".join(lines), media_type=NDJSON)
 

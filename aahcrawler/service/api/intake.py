@@ -98,7 +98,7 @@ class Item(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ItemResult:
     """The outcome of one item. ``repeated``: an equal item had this outcome before, and nothing was changed now."""
 
     url: str = ""
@@ -114,15 +114,15 @@ class IntakeOutcomes(BaseModel):
 
     crawl: str
     counts: Mapping[ItemOutcome, int]
-    results: tuple[Result, ...]
+    results: tuple[ItemResult, ...]
 
 
-def invalid(url: str, reason: str, detail: str) -> Result:
+def invalid(url: str, reason: str, detail: str) -> ItemResult:
     """Return the result for an invalid item."""
-    return Result(url=url[:MAX_LENGTH], outcome=ItemOutcome.INVALID, reason=reason, detail=detail)
+    return ItemResult(url=url[:MAX_LENGTH], outcome=ItemOutcome.INVALID, reason=reason, detail=detail)
 
 
-def read_item(raw: object) -> Item | Result:
+def read_item(raw: object) -> Item | ItemResult:
     """Return an item from parsed JSON, or the result for an invalid one."""
     try:
         return Item.model_validate(raw)
@@ -134,7 +134,7 @@ def read_item(raw: object) -> Item | Result:
         return invalid(given, where or "item", in_words(first, ""))
 
 
-def read_line(line: bytes) -> Item | Result:
+def read_line(line: bytes) -> Item | ItemResult:
     """Return the item of a line of NDJSON, or the result for an invalid one."""
     try:
         return read_item(from_json(line, allow_inf_nan=False))
@@ -171,7 +171,7 @@ async def read_whole(request: Request, limits: Limits) -> bytes:
     return b"".join([piece async for piece in _pieces(request, limits)])
 
 
-def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | Result]:
+def parse_whole(body: bytes, limits: Limits) -> Sequence[Item | ItemResult]:
     """Return the items of a JSON body, an object or an array. Raise ``ProblemError`` for an invalid or large one."""
     try:
         raw = from_json(body, allow_inf_nan=False)
@@ -342,7 +342,7 @@ _MISUSED = "another item was posted under this Idempotency-Key; use a new key fo
 class Batch:
     """Items of one request, some possibly invalid. ``first`` is the first item's position, ``by`` the caller's name."""
 
-    items: Sequence[Item | Result]
+    items: Sequence[Item | ItemResult]
     first: int = 0
     key: str = ""
     by: str = ""
@@ -356,7 +356,7 @@ class Intake:
         self._journal = journal
         self._judging = threading.Lock()
 
-    def take(self, crawl: Crawl, batch: Batch) -> list[Result]:
+    def take(self, crawl: Crawl, batch: Batch) -> list[ItemResult]:
         """Apply a batch and return a result for each item, in order.
 
         Raise ``ProblemError`` if the frontier cannot be reached. Part of a long batch may then have been applied;
@@ -364,7 +364,7 @@ class Intake:
         """
         return self.take_all(crawl, [batch])[0]
 
-    def take_all(self, crawl: Crawl, batches: Sequence[Batch]) -> list[list[Result]]:
+    def take_all(self, crawl: Crawl, batches: Sequence[Batch]) -> list[list[ItemResult]]:
         """Apply batches of several requests in one step; otherwise like ``take``."""
         # The parser of URLs lets other threads run at each call, and waits for them: two that judge hinder each other.
         with self._judging:
@@ -385,15 +385,15 @@ class Intake:
         )
         return all_results
 
-    def _judge(self, crawl: Crawl, entry: Item | Result, batch: Batch, position: int) -> Post | Result:
-        if isinstance(entry, Result):
+    def _judge(self, crawl: Crawl, entry: Item | ItemResult, batch: Batch, position: int) -> Post | ItemResult:
+        if isinstance(entry, ItemResult):
             return entry
         target = crawl.admission.target(entry.url)
         if isinstance(target, Fault):
             return invalid(entry.url, target.value, _FAULTS[target])
         refusal = None if entry.blacklist else crawl.admission.refusal(target)
         if refusal is not None:
-            return Result(url=target.url, outcome=ItemOutcome.OUT_OF_SCOPE, reason=refusal)
+            return ItemResult(url=target.url, outcome=ItemOutcome.OUT_OF_SCOPE, reason=refusal)
         source = crawl.admission.target(entry.source) if entry.source else None
         via = source.url if isinstance(source, Target) else ""
         key, content = identity(entry.content_for(target.url), batch.key, position)
@@ -402,13 +402,15 @@ class Intake:
         return Post(offer, key, content, entry.wish)
 
 
-def _result(post: Post, posted: Posted) -> Result:
+def _result(post: Post, posted: Posted) -> ItemResult:
     if posted.effect is Effect.MISUSED:
         return invalid(post.offer.url, "idempotency_key", _MISUSED)
-    return Result(url=post.offer.url, outcome=_OUTCOMES[posted.effect], state=posted.state, repeated=posted.repeated)
+    return ItemResult(
+        url=post.offer.url, outcome=_OUTCOMES[posted.effect], state=posted.state, repeated=posted.repeated
+    )
 
 
-def _entries(crawl: Crawl, batch: Batch, results: Sequence[Result]) -> Iterator[Mapping[str, object]]:
+def _entries(crawl: Crawl, batch: Batch, results: Sequence[ItemResult]) -> Iterator[Mapping[str, object]]:
     """Yield the journal's entries for the items that changed something."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds")
     for item, result in zip(batch.items, results, strict=True):

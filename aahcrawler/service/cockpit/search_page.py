@@ -28,7 +28,7 @@ from aahcrawler.service.views.search_results import (
     HAS_PARQUET,
     NOT_ARCHIVED,
     Format,
-    Result,
+    SearchResult,
     SearchResults,
     Span,
     handed_out,
@@ -220,7 +220,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _shown_beside(site: Site, result: Result, words: str) -> Mapping[str, object]:
+def _shown_beside(site: Site, result: SearchResult, words: str) -> Mapping[str, object]:
     """Return what a template needs to show the archived page of a result, with words marked, beside the results.
 
     If that cannot be shown yet, it is the reason alone.

@@ -207,7 +207,7 @@ _LINES: Final = 1_000
 _LINE: Final = 2_000
 
 
-class Piece(Shown):
+class DifferencePiece(Shown):
     """A part of a text that both have, or that was added or removed."""
 
     kind: Literal["same", "added", "removed"]
@@ -219,7 +219,7 @@ class LinePair(Shown):
 
     before: str | None
     after: str | None
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[DifferencePiece, ...] = ()
 
 
 class TextDifference(Shown):
@@ -233,18 +233,18 @@ class TextDifference(Shown):
     cut: bool
 
 
-def word_difference(before: str, after: str) -> tuple[Piece, ...]:
+def word_difference(before: str, after: str) -> tuple[DifferencePiece, ...]:
     """Return the pieces of two texts in their order, white space as one blank; texts are cut at 2,000 words."""
     first, second = _words(before), _words(after)
-    pieces: list[Piece] = []
+    pieces: list[DifferencePiece] = []
     for tag, a, b, c, d in SequenceMatcher(None, first, second).get_opcodes():
         if tag == "equal":
-            pieces.append(Piece(kind="same", text=" ".join(first[a:b])))
+            pieces.append(DifferencePiece(kind="same", text=" ".join(first[a:b])))
             continue
         if b > a:
-            pieces.append(Piece(kind="removed", text=" ".join(first[a:b])))
+            pieces.append(DifferencePiece(kind="removed", text=" ".join(first[a:b])))
         if d > c:
-            pieces.append(Piece(kind="added", text=" ".join(second[c:d])))
+            pieces.append(DifferencePiece(kind="added", text=" ".join(second[c:d])))
     return tuple(pieces)
 
 
@@ -283,7 +283,7 @@ class FieldChange(Shown):
     """A field that says something else than in the version before, word by word."""
 
     field: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[DifferencePiece, ...]
 
 
 class ObjectVersion(Shown):

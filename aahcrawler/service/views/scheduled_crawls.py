@@ -110,7 +110,7 @@ class FoundShown(Shown):
     seconds: float
 
 
-class VisitShown(Shown):
+class ScheduledVisitShown(Shown):
     """A visit of a scheduled crawl; ``due_at`` is None where somebody asked for it, ``failures`` are of attempts.
 
     ``beside`` says which other unit made it as well while it could not be heard.
@@ -228,7 +228,7 @@ class UnitVersions(Shown):
 class VisitsPage(Shown):
     """Visits, the newest first."""
 
-    visits: tuple[VisitShown, ...]
+    visits: tuple[ScheduledVisitShown, ...]
 
 
 class Wished(Shown):
@@ -361,7 +361,7 @@ class ScheduleDesk:
                 raise _no_entry(name)
             beside = Place.beside(self._shared()[0], log, self._sound()[0])
             rows = [visit_row(log, each, beside) for each in log.visits(name, most)]
-        return VisitsPage(visits=tuple(VisitShown.model_validate(asdict(each)) for each in rows))
+        return VisitsPage(visits=tuple(ScheduledVisitShown.model_validate(asdict(each)) for each in rows))
 
     def wish(self, kind: Wish, name: str) -> Wished:
         """Have a crawl visited now, paused or resumed; without a name all are. Raise ``ProblemError``."""

@@ -183,7 +183,7 @@ FACETS: Final = ("kind", "type", "site", "author", "application", "language", "m
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Piece(BaseModel):
+class SnippetPiece(BaseModel):
     """A stretch of a snippet; ``marked`` says that it is what was looked for."""
 
     model_config = ConfigDict(frozen=True)
@@ -192,7 +192,7 @@ class Piece(BaseModel):
     marked: bool
 
 
-class Result(BaseModel):
+class SearchResult(BaseModel):
     """A version of a page or a web object that was found.
 
     ``record`` is the id of the WARC record of the first capture that has it so, ``captured`` when that was. ``page`` is
@@ -224,7 +224,7 @@ class Result(BaseModel):
     score: float
     alike: int
     iri: str = ""
-    snippet: tuple[Piece, ...]
+    snippet: tuple[SnippetPiece, ...]
 
 
 class Value(BaseModel):
@@ -259,7 +259,7 @@ class SearchResults(BaseModel):
 
     total: int
     folded: int
-    results: tuple[Result, ...]
+    results: tuple[SearchResult, ...]
     more: bool
     facets: dict[str, tuple[Value, ...]]
     timeline: tuple[Span, ...]
@@ -359,11 +359,11 @@ def _found(
     return found, dict(opened.ids), opened.notes
 
 
-def _result(hit: Hit, crawl: str) -> Result:
+def _result(hit: Hit, crawl: str) -> SearchResult:
     row = asdict(ResultRow.of(hit))
     row |= {"crawl": crawl, "until": row["until"] or None, "site": hit.site, "iri": hit.entry.iri}
-    pieces = tuple(Piece(text=piece.text, marked=piece.is_marked) for piece in hit.snippet)
-    return Result(**{name: row[name] for name in Result.model_fields if name != "snippet"}, snippet=pieces)
+    pieces = tuple(SnippetPiece(text=piece.text, marked=piece.is_marked) for piece in hit.snippet)
+    return SearchResult(**{name: row[name] for name in SearchResult.model_fields if name != "snippet"}, snippet=pieces)
 
 
 def _values(counts: Mapping[str, int]) -> tuple[Value, ...]:

@@ -27,7 +27,7 @@ class Role(StrEnum):
     OPERATE = "operate"
     """To steer crawls: pause, stop, start, exclude, score, and change or create definitions."""
     WIDEN = "widen"
-    """To have a definition reach, keep or show more than before (``widening_fields``), for those who steer."""
+    """To have a definition reach, keep or show more than before, for those who steer."""
     JUDGE = "judge"
     """To draw pages of crawls, and to say how relevant they are."""
     EDIT = "edit"
