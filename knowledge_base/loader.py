@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
@@ -19,6 +21,8 @@ SCHEMA = FOLDER / "schema" / "knowledge-base.xsd"
 MAX_FILE_SIZE = 4 * 1024 * 1024
 MAX_CHAIN = 20
 """Files that may extend one another in a row."""
+MAX_KNOWN = 500
+"""Descriptions that a process keeps for the next loading, which are several times those that ship."""
 
 
 class LoadError(Exception):
@@ -60,7 +64,7 @@ def load_files(
         notes = Notes(file)
         root = _valid_root(file, schema, notes, "kind")
         if root is not None:
-            kind = read_kind(root, notes)
+            kind = _kind(root, notes)
             kinds[kind.name] = kind
         problems += notes.problems
     applications = _Applications(kinds)
@@ -129,7 +133,13 @@ class _Applications:
         extended = self._extended(notes, root, chain)
         if extended is None and root.get("extends"):
             return None
-        return read_application(root, kind, notes, extended)
+        before = _known_applications(_digest(root), kind, extended)
+        if before:
+            return before[0]
+        application = read_application(root, kind, notes, extended)
+        if not notes.problems:
+            before.append(application)
+        return application
 
     def _extended(self, notes: Notes, root: etree._Element, chain: tuple[str, ...]) -> Application | None:
         name = (root.get("extends") or "").strip()
@@ -150,6 +160,35 @@ class _Applications:
         close = get_close_matches(name, self._by_name, 1, 0.5)
         meant = f"did you mean {close[0]}? " if close else ""
         return meant + "Write the name as its file has it, and correct that file first where it has mistakes"
+
+
+def _kind(root: etree._Element, notes: Notes) -> Kind:
+    before = _known_kinds(_digest(root))
+    if before:
+        return before[0]
+    kind = read_kind(root, notes)
+    if not notes.problems:
+        before.append(kind)
+    return kind
+
+
+@lru_cache(MAX_KNOWN)
+def _known_kinds(_digest: bytes) -> list[Kind]:
+    """Return the list that holds the kind that an element was read into, empty until it was read without problems.
+
+    Kinds and applications are values: what was read once without problems is the same for each loading.
+    """
+    return []
+
+
+@lru_cache(MAX_KNOWN)
+def _known_applications(_digest: bytes, _kind: Kind, _extended: Application | None) -> list[Application]:
+    """Return the list that holds the application that an element of this kind was read into, as of `_known_kinds`."""
+    return []
+
+
+def _digest(root: etree._Element) -> bytes:
+    return sha256(etree.tostring(root)).digest()
 
 
 def _valid_root(file: Path, schema: etree.XMLSchema, notes: Notes, expected: str) -> etree._Element | None:

@@ -7,6 +7,7 @@ import pytest
 
 from knowledge_base.file_selection import OWN_NAME, SHIPPED, VARIABLE, folders_for, named_folders
 from knowledge_base.loader import FOLDER, SCHEMA, LoadError, load, load_files
+from knowledge_base.model import Application
 
 KIND = FOLDER / "kinds" / "web-forum.xml"
 
@@ -62,6 +63,36 @@ def test_a_good_file_loads(tmp_path: Path) -> None:
         ("list", "intermediate"),
         ("thread", "terminal"),
     ]
+
+
+def test_what_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    kind, same, changed, within = (tmp_path / name for name in ("kind.xml", "same.xml", "changed.xml", "within.xml"))
+    kind.write_bytes(KIND.read_bytes())
+    same.write_text(GOOD.replace("Tiny", "Same").replace("#thread", "#same"))
+    changed.write_text(GOOD)
+    extending = '<application name="Within" kind="web-forum" extends="Tiny">'
+    detect = '<detect><pattern host="within.example" strength="proof"/></detect></application>'
+    within.write_text(extending + detect)
+    files = [same, changed, within]
+
+    def loaded() -> list[Application]:
+        knowledge_base = load_files([kind], files)
+        return [knowledge_base.application(name) for name in ("Same", "Tiny", "Within")]
+
+    first = loaded()
+    changed.write_text(GOOD.replace("a.thread", "a.topic"))
+    second = loaded()
+    assert [new is old for new, old in zip(second, first, strict=True)] == [True, False, False]
+    assert second[2].level("list") is second[1].level("list")
+    kind.write_text(kind.read_text("utf-8").replace('<drop parameter="fbclid"/>', ""), "utf-8")
+    assert not set(loaded()) & set(second)
+
+
+def test_mistakes_are_told_again_at_each_loading(tmp_path: Path) -> None:
+    wrong = GOOD.replace("a.thread", "a..thread")
+    assert problems(tmp_path, wrong) == problems(tmp_path, wrong)
+    # The line of a mistake is that of the file at hand.
+    assert [line for line, _ in problems(tmp_path, wrong.replace("  <detect>", "\n\n  <detect>"))] == [11]
 
 
 @pytest.mark.parametrize(

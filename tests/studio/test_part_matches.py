@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aahcrawler.editor.rules.link_fates import Fate
-from aahcrawler.editor.rules.part_matches import MAX_FOUND, PageMatches, matches
+from aahcrawler.editor.rules.part_matches import MAX_FOUND, PageMatches, matched_places, matches
 from aahcrawler.editor.text.entry_text import EntryText
 from knowledge_base.loader import load
 from knowledge_base.model import Application, KnowledgeBase
@@ -118,6 +118,20 @@ def test_links_say_what_becomes_of_them_and_by_which_rule(application: Applicati
     assert told["/sailor/dag"] == (Fate.LEFT, "", "")
     threads = read(application, "/board/1").links
     assert {link.said for link in threads if link.fate is Fate.LEADS} == {"leads to thread, by threads"}
+
+
+@pytest.mark.parametrize("path", ["/board/1", "/thread/1", "/thread/2"])
+def test_the_places_that_match_are_those_of_the_whole_account(application: Application, path: str) -> None:
+    whole = read(application, path)
+    level, places = matched_places(application, EntryText(ENTRY), parsed(path))
+    assert level == whole.level != ""
+    found = {part.place for part in whole.parts if part.counts and (part.found or part.holds)}
+    assert places == found | {link.place for link in whole.links if link.place}
+    assert "avoid[1]/url[1]" in places
+
+
+def test_a_page_of_nothing_known_has_no_level_and_no_place(application: Application) -> None:
+    assert matched_places(application, EntryText(ENTRY), parsed("/thread/1", "<p>Nothing")) == ("", frozenset())
 
 
 def test_pages_of_no_application_and_rivals_are_told(application: Application) -> None:

@@ -56,7 +56,11 @@ _MAX_ITEMS = 50
 
 def explain(page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Explanation:
     """Explain the results of the knowledge base for a page. Never raises, whatever the page contains."""
-    assistance = ApplicationAwareHelper(knowledge_base).assist(page)
+    return explained(ApplicationAwareHelper(knowledge_base).assist(page), page, knowledge_base, places)
+
+
+def explained(assistance: Assistance, page: Page, knowledge_base: KnowledgeBase, places: FileLines) -> Explanation:
+    """Explain what the helper read of a page with this knowledge base. Never raises, as `explain`."""
     match = assistance.match
     application = match.application if match else None
     level = match.level if match else None

@@ -3,17 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 from lxml.etree import XPathError
 from lxml.html import HtmlElement
 
-from aahcrawler.editor.explanation.explain import explain
+from aahcrawler.editor.explanation.explain import explained
 from aahcrawler.editor.explanation.explanation_model import Explanation, narrowed
 from aahcrawler.editor.rules.link_fates import EntryParts, LinkFate, LinkFates, Part
 from aahcrawler.editor.rules.page_sample import ReadBy, SampledReading, of_web_objects, page_links, value_text
 from aahcrawler.editor.text.entry_text import EntryText
 from aahcrawler.editor.text.file_lines import FileLines
-from aahcrawler.helper import ApplicationAwareHelper
+from aahcrawler.helper import ApplicationAwareHelper, Assistance
 from aahcrawler.helper.extraction.extraction import Extraction, Runner
 from aahcrawler.page import Page
 from knowledge_base.behaviours import Act
@@ -204,24 +205,52 @@ def matches(
     parts that the application does not have are shown with what their expressions find.
     """
     known = knowledge_base or KnowledgeBase((application,))
-    assistance = ApplicationAwareHelper(known).assist(page)
-    explanation = explain(page, known, FileLines(()))
-    match = assistance.match
-    is_own = match is not None and match.application.name == application.name
-    level = match.level if match is not None and is_own else None
-    parts = EntryParts(text)
-    matching = _Matching(page, application, parts, level, match.variant if match is not None and is_own else "")
+    found = _Found.on(page, application, text, known)
+    explanation = explained(found.assistance, page, known, FileLines(()))
     return PageMatches(
         page.url,
         explanation.application,
         explanation.level,
         explanation.variant,
         tuple(_why(explanation, application)),
-        tuple(matching.all()),
-        tuple(LinkFates(page, assistance, parts, application if is_own else None).all()),
-        of_web_objects(assistance.objects, ReadBy.ENTRY if is_own else ReadBy.GENERIC),
+        tuple(found.parts),
+        tuple(found.links),
+        of_web_objects(found.assistance.objects, ReadBy.ENTRY if found.is_own else ReadBy.GENERIC),
         explanation,
     )
+
+
+def matched_places(application: Application, text: EntryText, page: Page) -> tuple[str, frozenset[str]]:
+    """Return the level that an entry, used alone, names for a page, if any, and the places of the parts that match it.
+
+    They are those of `matches`, found in less time: the page is read once, and not once more for each action.
+    """
+    found = _Found.on(page, application, text, KnowledgeBase((application,)))
+    match = found.assistance.match
+    parts = {part.place for part in found.parts if part.counts and (part.found or part.holds)}
+    places = frozenset(parts | {link.place for link in found.links if link.place})
+    return match.level.name if match is not None and match.level is not None else "", places
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the helper reads of a page, and what the parts of an entry find there."""
+
+    assistance: Assistance
+    is_own: bool
+    parts: Iterable[PartMatch]
+    links: Iterable[LinkFate]
+
+    @classmethod
+    def on(cls, page: Page, application: Application, text: EntryText, known: KnowledgeBase) -> Self:
+        assistance = ApplicationAwareHelper(known).assist(page)
+        match = assistance.match
+        is_own = match is not None and match.application.name == application.name
+        level = match.level if match is not None and is_own else None
+        parts = EntryParts(text)
+        matching = _Matching(page, application, parts, level, match.variant if match is not None and is_own else "")
+        fates = LinkFates(page, assistance, parts, application if is_own else None)
+        return cls(assistance, is_own, matching.all(), fates.all())
 
 
 def _why(explanation: Explanation, application: Application) -> Iterator[str]:

@@ -16,7 +16,7 @@ from aahcrawler.editor.drafts.opened_draft import OpenedDraft
 from aahcrawler.editor.entries.entry_files import digest
 from aahcrawler.editor.rules.link_fates import EntryParts
 from aahcrawler.editor.rules.page_sample import PageSample, SampledPage
-from aahcrawler.editor.rules.part_matches import matches
+from aahcrawler.editor.rules.part_matches import matched_places
 from aahcrawler.service.catalog.crawl_registry import KnowledgeFolders
 from aahcrawler.service.web.problems import CONFLICT, NO_WORK, ProblemError
 from knowledge_base.file_selection import chosen_files, files_of, filled
@@ -264,11 +264,10 @@ def _counted(work: OpenDraft, sample: PageSample) -> Counted:
     pages, levels, number = Counter[str](), Counter[str](), 0
     end = time.monotonic() + _SECONDS
     for page in _spread(sample):
-        found = matches(work.application, work.state.text, page.page)
+        level, places = matched_places(work.application, work.state.text, page.page)
         number += 1
-        pages.update({part.place for part in found.parts if part.counts and (part.found or part.holds)})
-        pages.update({link.place for link in found.links if link.place})
-        levels[found.level] += 1
+        pages.update(places)
+        levels[level] += 1
         if time.monotonic() > end:
             break
     return Counted(sample.host, number, pages, levels)
