@@ -145,7 +145,7 @@ def _bounded(rows: Iterator[Row]) -> Iterator[Row]:
             message = f"more than {MAX_CELLS:,} cells"
             raise CutError(message)
         if end:
-            yield row[:end]
+            yield row if end == len(row) else row[:end]
 
 
 def _repeated(element: Element, attribute: str) -> int:

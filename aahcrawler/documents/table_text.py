@@ -64,11 +64,14 @@ def row_parts(rows: Iterator[Sequence[str]], *, has_header: bool) -> Iterator[st
     first = next(rows, None)
     if first is None and columns:
         yield f"[{', '.join(sorted(map(_quoted, columns)))}]"
+    last, part = first, ""
     for row in chain(() if first is None else (first,), rows):
         if len(row) != len(layout):
             columns += [str(number) for number in range(len(columns) + 1, len(row) + 1)]
             layout = [(f"{_quoted(columns[at])}: ", at) for at in sorted(range(len(row)), key=columns.__getitem__)]
-        yield "{" + ", ".join([name + _quoted(row[at]) for name, at in layout]) + "}"
+        if row is not last or not part:  # A file that repeats a row, perhaps a million times, gives one and the same.
+            last, part = row, "{" + ", ".join([name + _quoted(row[at]) for name, at in layout]) + "}"
+        yield part
 
 
 def _rows(file: SentFile) -> Iterator[Sequence[str]]:

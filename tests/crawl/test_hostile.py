@@ -268,7 +268,7 @@ def test_private_addresses_are_refused_unless_the_definition_allows_them(tmp_pat
 # Links
 
 
-@pytest.mark.parametrize("number", [5_000, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("number", [2_000, pytest.param(100_000, marks=pytest.mark.soak)])
 def test_a_page_of_links_takes_bounded_time_and_place(tmp_path: Path, number: int) -> None:
     site = Site(other=html("One of many"))
     own = b"".join(b'<a href="/%d">flood %d</a>' % (at, at) for at in range(number))
@@ -283,4 +283,4 @@ def test_a_page_of_links_takes_bounded_time_and_place(tmp_path: Path, number: in
     assert finished.peak_mib < MAX_MEMORY
     assert len(site.paths()) == 3
     assert crawled.summary["refused"]["other_site"] == 1_000
-    assert 4_000 <= crawled.summary["frontier"]["pages_queued"] <= number
+    assert min(4_000, number * 4 // 5) <= crawled.summary["frontier"]["pages_queued"] <= number

@@ -141,7 +141,7 @@ def test_two_workers_of_one_folder_share_two_crawls(server: Server, tmp_path: Pa
 
 def test_a_killed_workers_urls_are_fetched_by_one_that_has_joined(server: Server, tmp_path: Path) -> None:
     gate = Gate()
-    with world(6, 10, gate, pause=0.1) as there:
+    with world(6, 6, gate, pause=0.1) as there:
         submitted(server, there.define(tmp_path, "a", *there.sites))
         with worker(server, tmp_path / "ann", "--at-once", "1", code=HASTY) as ann:
             ann.until(lambda: gate.held == 1)
@@ -155,11 +155,11 @@ def test_a_killed_workers_urls_are_fetched_by_one_that_has_joined(server: Server
                 ended = bob.ended()
         assert ended.code == 0, ended.err
         asked = Counter(there.fetched)
-        assert len(asked) == 60
-        assert sum(asked.values()) <= 60 + 1, "what the killed one was fetching is fetched again"
+        assert len(asked) == 36
+        assert sum(asked.values()) <= 36 + 1, "what the killed one was fetching is fetched again"
         assert {site.busiest[host] for host, site in there.sites.items()} == {1}
     assert len(set(fetched_by(server).values())) == 2, "both took part"
-    assert summary(tmp_path / "bob" / "a")["pages"] == 60
+    assert summary(tmp_path / "bob" / "a")["pages"] == 36
     assert_brought_together([tmp_path / name / "a" for name in ("bob", "ann")], tmp_path / "all", set(asked))
 
 
@@ -223,7 +223,7 @@ def _tells(line: str, *said: str) -> bool:
 
 def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
     gate = Gate(free=6)
-    with world(3, 10, gate, pause=0.1) as there:
+    with world(3, 6, gate, pause=0.1) as there:
         icd = there.define(tmp_path, "a", *there.sites)
         icd.write_text(f"{icd.read_text('utf-8')}output: {json.dumps(str(tmp_path / 'a'))}\n", "utf-8")
         with running("crawl", icd, "--workers", "2") as supervisor:
@@ -236,14 +236,14 @@ def test_a_crew_of_two_crawls_as_one_does(tmp_path: Path) -> None:
         assert summary(tmp_path / "a")["state"] == "stopped"
         ended = aah("crawl", icd, "--workers", "2")
         assert ended.code == 0, ended.err
-        assert ended.err.splitlines()[-1].startswith(f"{tmp_path / 'a'}: 30 pages, 27 web objects; finished. See ")
+        assert ended.err.splitlines()[-1].startswith(f"{tmp_path / 'a'}: 18 pages, 15 web objects; finished. See ")
         asked = Counter(there.fetched)
-        assert len(asked) == 30
-        assert sum(asked.values()) <= 30 + 3, "what is not answered soon after the end is asked for again"
+        assert len(asked) == 18
+        assert sum(asked.values()) <= 18 + 3, "what is not answered soon after the end is asked for again"
         assert_whole(tmp_path / "a")
         assert_counts(tmp_path / "a")
         again = aah("crawl", icd)
         assert again.code == 0, again.err
-        assert "crawl 2 begun anew, knowing 30 pages" in again.err
-    assert (summary(tmp_path / "a")["state"], summary(tmp_path / "a")["pages"]) == ("finished", 30)
-    assert summary(tmp_path / "a")["unchanged"] == 30
+        assert "crawl 2 begun anew, knowing 18 pages" in again.err
+    assert (summary(tmp_path / "a")["state"], summary(tmp_path / "a")["pages"]) == ("finished", 18)
+    assert summary(tmp_path / "a")["unchanged"] == 18
