@@ -172,7 +172,7 @@ def _propose(crawl: Path, file: Path, most: int, review: Path | None) -> None:
     from aahcrawler.annotations.web_annotations import AnnotationFileError
     from aahcrawler.objects.reader import ReadError
     from offline.selection.criteria import CriteriaError
-    from offline.selection.keep_proposals import as_lines, keep_proposals, written
+    from offline.selection.keep_proposals import as_lines, keep_proposals, review_file
 
     if review is not None:
         raise typer.BadParameter("what was decided is heeded without it", param_hint="--review beside --propose")
@@ -184,7 +184,7 @@ def _propose(crawl: Path, file: Path, most: int, review: Path | None) -> None:
         rejected = {url for url, each in decided.items() if each.answer is KeepAnswer.REJECT}
         proposed = [each for each in found if each.url not in rejected]
         with file.open("x", encoding="utf-8") as text:
-            text.write(as_lines(found) if file.suffix == ".jsonl" else written(proposed, crawl, file))
+            text.write(as_lines(found) if file.suffix == ".jsonl" else review_file(proposed, crawl, file))
     if file.suffix == ".jsonl":
         typer.echo(f"{file}: {len(found):,} proposals for programs; `--propose FILE.yaml` writes a file to review")
         return

@@ -140,13 +140,13 @@ def atom_feed(visits: Iterable[Visit], named: str, address: str = "") -> bytes:
     return etree.tostring(feed, xml_declaration=True, encoding="UTF-8", pretty_print=True)
 
 
-def told(visit: Visit) -> str:
+def visit_in_words(visit: Visit) -> str:
     """Return what a visit found, in words.
 
     >>> at = datetime(2026, 1, 2, tzinfo=UTC)
-    >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))
+    >>> visit_in_words(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, ChangeKind.LINKS))
     'changed in its links'
-    >>> told(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, reason="not read to its end"))
+    >>> visit_in_words(Visit("http://a.test/", at, None, 200, ChangeState.CHANGED, reason="not read to its end"))
     'changed; not read to its end'
     """
     if visit.state is ChangeState.FAILED:
@@ -190,7 +190,7 @@ def _entry(visit: Visit) -> etree._Element:
     _add(entry, "link", rel="alternate", href=visit.url)
     for name in filter(None, (visit.state, visit.kind)):
         _add(entry, "category", term=name)
-    _add(entry, "summary", f"{told(visit)}{_when(visit.dated)}")
+    _add(entry, "summary", f"{visit_in_words(visit)}{_when(visit.dated)}")
     return entry
 
 

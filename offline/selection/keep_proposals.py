@@ -174,7 +174,7 @@ def _pages(crawl: Path) -> Mapping[str, _Page]:
     return {url: page for url, page in found.items() if url not in unwanted}
 
 
-def written(found: Sequence[KeepProposal], crawl: Path, review: Path) -> str:
+def review_file(found: Sequence[KeepProposal], crawl: Path, review: Path) -> str:
     """Return the content of a review file: groups in the order of their best pages."""
     groups: dict[str, list[KeepProposal]] = defaultdict(list)
     for each in found:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aahcrawler.revisits.change_feed import told
+from aahcrawler.revisits.change_feed import visit_in_words
 from aahcrawler.revisits.change_log import ChangeKind, ChangeState, visits
 from tests.crawl.articles import article
 from tests.crawl.site import Answer, Reply, Site, serving
@@ -82,5 +82,5 @@ def test_tables_are_read_and_changed_where_their_rows_are_others(tmp_path: Path)
     assert (first["documents"], again.summary["documents"], again.summary["changed"]) == (2, 2, 1)
     (visit,) = [each for each in visits(again.folder, f"{HOST}/b") if each.state is ChangeState.CHANGED]
     assert (visit.kind, visit.statements) == (ChangeKind.CONTENT, (0, 0, 1))
-    assert told(visit) == "changed in its content; statements or rows: 1 changed"
+    assert visit_in_words(visit) == "changed in its content; statements or rows: 1 changed"
     assert_whole(again.folder)

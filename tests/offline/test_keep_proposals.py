@@ -15,7 +15,7 @@ from aahcrawler.cli import app
 from aahcrawler.layout import ANNOTATIONS, DECISIONS, NQUADS
 from aahcrawler.segments import SegmentWriter, Series
 from offline.selection.criteria import CriteriaError
-from offline.selection.keep_proposals import KeepProposal, as_lines, keep_proposals, kept_urls, written
+from offline.selection.keep_proposals import KeepProposal, as_lines, keep_proposals, kept_urls, review_file
 from tests.imports.archives import imported, members, record
 from tests.offline.crawls import BEGUN, THREAD, capture, graph, post, writer
 
@@ -88,7 +88,7 @@ def test_pages_that_nobody_scored_have_no_relevance(tmp_path: Path) -> None:
 
 def test_labels_of_pages_break_no_review(tmp_path: Path) -> None:
     found = [KeepProposal("http://a.test/", "topic: a\n\x85 b: #c", ("the first on a\n- x\u2028",))]
-    (tmp_path / "keep.yaml").write_text(written(found, tmp_path, tmp_path), "utf-8")
+    (tmp_path / "keep.yaml").write_text(review_file(found, tmp_path, tmp_path), "utf-8")
     assert kept_urls(tmp_path / "keep.yaml") == frozenset(["http://a.test/"])
 
 

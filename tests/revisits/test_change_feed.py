@@ -16,7 +16,7 @@ from aahcrawler.cli import app
 from aahcrawler.layout import CHANGES, DEFINITION
 from aahcrawler.page import Headers, Page
 from aahcrawler.page.feeds import read_feed
-from aahcrawler.revisits.change_feed import COLUMNS, atom_feed, told, write_changes
+from aahcrawler.revisits.change_feed import COLUMNS, atom_feed, visit_in_words, write_changes
 from aahcrawler.revisits.change_log import ChangeLog
 from aahcrawler.revisits.visit_record import (
     ChangeFormat,
@@ -111,12 +111,12 @@ def test_a_feed_is_read_by_feed_readers() -> None:
 
 
 def test_a_visit_is_told_in_words() -> None:
-    assert told(VISIT) == "changed in its content; web objects: 2 new"
-    assert told(FAILED) == "failed: timeout"
+    assert visit_in_words(VISIT) == "changed in its content; web objects: 2 new"
+    assert visit_in_words(FAILED) == "failed: timeout"
     moved = Visit("http://a.test/", AT, 0.1, 301, ChangeState.CHANGED, ChangeKind.MOVED, moved_to="http://c.test/")
-    assert told(moved) == "changed: it has moved to http://c.test/"
+    assert visit_in_words(moved) == "changed: it has moved to http://c.test/"
     volatile = replace(VISIT, kind=ChangeKind.TEMPLATE, volatile=True, new=())
-    assert told(volatile) == "changed in its template only (what differs there differs on nearly every visit)"
+    assert visit_in_words(volatile) == "changed in its template only (what differs there differs on nearly every visit)"
 
 
 @pytest.fixture

@@ -175,7 +175,7 @@ def condition_of(element: etree._Element) -> Condition:
     return attributes.condition(element, Notes(Path()))
 
 
-def written(element: etree._Element) -> str:
+def expression_of(element: etree._Element) -> str:
     """Return the expression or pattern of an element, as written."""
     given = ((name, _word(element, name)) for name in ("css", "xpath", "path", "query", "parameters", "absent"))
     words = " ".join(f'{name}="{value}"' for name, value in given if value)

@@ -11,7 +11,15 @@ from re import sub
 from lxml import etree
 from lxml.html import HtmlElement
 
-from aahcrawler.editor.checks.check_findings import Finding, LevelPages, error, found, reference_of, warning, written
+from aahcrawler.editor.checks.check_findings import (
+    Finding,
+    LevelPages,
+    error,
+    expression_of,
+    found,
+    reference_of,
+    warning,
+)
 from aahcrawler.editor.drafting.address_groups import ROLES, AddressGroup, Shape, address_groups
 from aahcrawler.editor.pages.saved_pages import SavedPage
 from aahcrawler.editor.text.file_lines import ApplicationFile, FileLines, TextPlace, element_place
@@ -346,7 +354,7 @@ def _ignored(application: Application, page: Page) -> Ignored:
 def _places(application: Application, places: FileLines) -> Mapping[AvoidRule, tuple[TextPlace, str]]:
     """Return the place and the words of each rule; rules of the kind are at the place of the application."""
     written_as = [
-        (file.place(element), written(element))
+        (file.place(element), expression_of(element))
         for file in places.chain(application.name)
         for element in file.root.iterfind("avoid/url")
     ]
@@ -407,8 +415,8 @@ class _Suspect:
         number = len(fits) + len(others)
         better = " ".join(f'{name}="{value}"' for name, value in group.shape.attributes().items())
         return (
-            f"this ({written(self.element)}) fits {len(fits)} of {number} links that look alike, and no level fits the "
-            f"others, such as {' and '.join(others[:_SHOWN])}; write {better}"
+            f"this ({expression_of(self.element)}) fits {len(fits)} of {number} links that look alike, and no level "
+            f"fits the others, such as {' and '.join(others[:_SHOWN])}; write {better}"
         )
 
 

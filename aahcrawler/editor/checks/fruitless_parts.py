@@ -18,6 +18,7 @@ from aahcrawler.editor.checks.check_findings import (
     LevelPages,
     cite_of,
     condition_of,
+    expression_of,
     finds,
     found,
     is_read_off,
@@ -27,7 +28,6 @@ from aahcrawler.editor.checks.check_findings import (
     urls_found,
     warning,
     whole,
-    written,
 )
 from aahcrawler.editor.drafting.web_commonplaces import commonplace_in
 from aahcrawler.editor.pages.saved_pages import SavedPage
@@ -67,8 +67,8 @@ def idle_behaviours(file: ApplicationFile, pages: LevelPages) -> Iterator[Findin
                 yield warning(
                     file.place(step),
                     f"the behaviour {behaviour.get('name')} would {step.tag!s} nothing on any of {len(shown)} {where}: "
-                    f"{written(step)}{f'; {near}' if near else ''}; write what finds it there, save a page that shows "
-                    "it, or cite where it is documented",
+                    f"{expression_of(step)}{f'; {near}' if near else ''}; write what finds it there, save a page that "
+                    "shows it, or cite where it is documented",
                 )
 
 
@@ -230,7 +230,7 @@ class _Part:
     ) -> Finding:
         near = nearest(expression, grounds)
         message = (
-            f"{said} {self._where}: {written(expression)}{f'; {near}' if near else ''}; "
+            f"{said} {self._where}: {expression_of(expression)}{f'; {near}' if near else ''}; "
             "write what finds it there, take this out, or save a page that shows it"
         )
         return warning(self.file.place(expression if place is None else place), message)

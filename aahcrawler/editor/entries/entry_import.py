@@ -67,10 +67,10 @@ def _prove(connection: Connection, task: Task, seconds: float) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent hears it too, and ends us.
     signal.setitimer(signal.ITIMER_REAL, seconds + 5)  # The parent may be gone.
     with suppress(BrokenPipeError):
-        connection.send(tuple(line for line, _ in zip(told(task), range(MAX_LINES), strict=False)))
+        connection.send(tuple(line for line, _ in zip(failures_of(task), range(MAX_LINES), strict=False)))
 
 
-def told(task: Task) -> Iterator[str]:
+def failures_of(task: Task) -> Iterator[str]:
     """Yield a line for each failure of an entry."""
     try:
         before = load(*filled(task.folders))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from aahcrawler.derived_index import coverage
-from aahcrawler.revisits.change_feed import atom_feed, row_of, told
+from aahcrawler.revisits.change_feed import atom_feed, row_of, visit_in_words
 from aahcrawler.revisits.change_index import ChangeIndex, ListedVisit
 from aahcrawler.revisits.visit_record import ChangeKind, ChangeState, DateSource, WantedVisits
 from aahcrawler.service.catalog.crawl_catalog import Crawl
@@ -132,4 +132,6 @@ def asked_moment(name: str, text: str) -> datetime | None:
 
 
 def _shown(listed: ListedVisit) -> VisitShown:
-    return VisitShown.model_validate({**row_of(listed.visit), "told": told(listed.visit), "before": listed.before})
+    return VisitShown.model_validate(
+        {**row_of(listed.visit), "told": visit_in_words(listed.visit), "before": listed.before}
+    )
