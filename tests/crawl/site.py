@@ -57,6 +57,8 @@ class Site:
     under_way: Counter[str] = field(default_factory=Counter)
     """How many requests to each host are being answered now; the most ever at once are in ``busiest``."""
     busiest: dict[str, int] = field(default_factory=dict)
+    most_at_once: int = 0
+    """The most requests that were being answered at once, to all hosts."""
     posted: dict[tuple[str, str], Reply] = field(default_factory=dict)
 
     @property
@@ -113,6 +115,7 @@ class _Handler(BaseHTTPRequestHandler):
             site.asked.append(asked)
             site.under_way[host] += 1
             site.busiest[host] = max(site.busiest.get(host, 0), site.under_way[host])
+            site.most_at_once = max(site.most_at_once, site.under_way.total())
         try:
             is_post = self.command == "POST"
             reply = site.posted.get((self.path, body), site.other) if is_post else site.reply(self.path, host)
