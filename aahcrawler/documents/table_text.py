@@ -76,22 +76,25 @@ def row_parts(rows: Iterator[Sequence[str]], *, has_header: bool) -> Iterator[st
 
 def _rows(file: SentFile) -> Iterator[Sequence[str]]:
     """Yield the rows that are not blank."""
-    csv.field_size_limit(MAX_CELL)
     text = io.TextIOWrapper(io.BytesIO(file.body), file.encoding, errors="replace", newline="")
     sample = text.read(_SAMPLE).removeprefix("\ufeff")
     named = _NAMED.match(sample)
     delimiter = "\t" if file.media_type == TSV else named[1] if named else _delimiter(sample)
     beginning = io.StringIO(sample[named.end() :] if named else sample, newline="")
     cells = 0
-    for row in csv.reader(_lines(beginning, text), delimiter=delimiter):
-        cells += len(row)
-        if len(row) > MAX_COLUMNS or cells > MAX_CELLS:
-            message = (
-                f"more than {MAX_COLUMNS:,} columns" if len(row) > MAX_COLUMNS else f"more than {MAX_CELLS:,} cells"
-            )
-            raise CutError(message)
-        if any(row):
-            yield row
+    before = csv.field_size_limit(MAX_CELL)  # Of the whole process.
+    try:
+        for row in csv.reader(_lines(beginning, text), delimiter=delimiter):
+            cells += len(row)
+            if len(row) > MAX_COLUMNS or cells > MAX_CELLS:
+                message = (
+                    f"more than {MAX_COLUMNS:,} columns" if len(row) > MAX_COLUMNS else f"more than {MAX_CELLS:,} cells"
+                )
+                raise CutError(message)
+            if any(row):
+                yield row
+    finally:
+        csv.field_size_limit(before)
 
 
 def _lines(beginning: io.StringIO, rest: io.TextIOWrapper) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Tables, JSON and results of queries are read for texts and links, and compared by what they say."""
 
+import csv
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -82,6 +83,12 @@ def test_a_header_without_rows_says_something_too() -> None:
 )
 def test_columns_are_named_by_the_header_or_by_their_number(body: str, content_type: str, row: str) -> None:
     assert _rows(body, content_type)[0] == row
+
+
+def test_a_long_cell_is_read_and_other_tables_of_the_process_have_their_own_bound() -> None:
+    before = csv.field_size_limit()
+    assert len(_rows(f"number,text\n1,{'x' * 2 * before}\n")) == 1
+    assert csv.field_size_limit() == before
 
 
 def test_a_table_that_is_larger_than_its_sample_is_read_without_losing_a_line() -> None:
