@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aahcrawler.browser.network.upstream import BrowserRequest
+from aahcrawler.browser.visits import bounded_upstream
 from aahcrawler.browser.visits.rendered_page import ConsoleLine, Cookie, VisitOrder
 from knowledge_base.behaviours import Act, Behaviour, BehaviourStep
 from knowledge_base.selectors import compile_selector
@@ -145,7 +146,9 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
 
 @pytest.fixture(scope="module")
 def visited(visitor: Visitor) -> dict[str, Visited]:
-    return visitor.visit_all(_SITES)
+    with pytest.MonkeyPatch.context() as patient:  # How soon a target announces depends on what else the machine does.
+        patient.setattr(bounded_upstream, "_BUSY_PATIENCE", 60.0)
+        return visitor.visit_all(_SITES)
 
 
 def test_a_page_that_scripts_make_is_taken_as_it_is_shown(visited: dict[str, Visited]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -70,6 +70,8 @@ class NetworkActivity:
 
 _PATIENCE = 0.2
 """How many seconds a request waits for DevTools to announce it. Some are never announced."""
+_BUSY_PATIENCE = 0.8
+"""How many seconds longer it waits while the targets are too busy to announce anything."""
 
 _DESTINATIONS = {
     "audio": "Media",
@@ -113,14 +115,16 @@ class RequestLog:
     """The announced requests of a visit that have not reached the network yet.
 
     It holds at most ``most``; the oldest are dropped first, because scripts have cancelled them or the browser served
-    them itself.
+    them itself. ``all_announced`` returns when each target has announced what it asked for before the call.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
         self._announced: OrderedDict[tuple[str, str], deque[RequestPurpose]] = OrderedDict()
         self._number = 0
-        self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose]]] = {}
+        self._waiting: dict[tuple[str, str], deque[asyncio.Future[RequestPurpose | None]]] = {}
+        self._ended = False
+        self.all_announced: Callable[[], Awaitable[object]] = _at_once
 
     def announce(self, event: dict[str, Any], *, in_background: bool = False) -> None:
         """Add the request of an event ``Network.requestWillBeSent``."""
@@ -152,21 +156,35 @@ class RequestLog:
             if not announced:
                 del self._announced[key]
             return purpose
-        return await self._told_soon(key)
+        return None if self._ended else await self._told_soon(key)
+
+    def end(self) -> None:
+        """Let no request wait any more: nothing is announced from now on."""
+        self._ended = True
+        for waiting in self._waiting.values():
+            for one in waiting:
+                if not one.done():
+                    one.set_result(None)
 
     async def _told_soon(self, key: tuple[str, str]) -> RequestPurpose | None:
-        told: asyncio.Future[RequestPurpose] = asyncio.get_running_loop().create_future()
+        told: asyncio.Future[RequestPurpose | None] = asyncio.get_running_loop().create_future()
         waiting = self._waiting.setdefault(key, deque())
         waiting.append(told)
         try:
-            async with asyncio.timeout(_PATIENCE):
-                return await told
-        except TimeoutError:
-            return None
+            await asyncio.wait((told,), timeout=_PATIENCE)
+            if not told.done():
+                announced = asyncio.ensure_future(self.all_announced())
+                await asyncio.wait((told, announced), timeout=_BUSY_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+                announced.cancel()
+            return told.result() if told.done() else None
         finally:
             waiting.remove(told)
             if not waiting:
                 self._waiting.pop(key, None)
+
+
+async def _at_once() -> None:
+    """Wait for no target."""
 
 
 FLOOD = 30

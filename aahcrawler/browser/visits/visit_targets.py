@@ -136,6 +136,8 @@ class VisitTargets:
         self._devtools = devtools
         self._setup = setup
         self._log = log
+        log.all_announced = self._all_answer
+        self._answering = asyncio.Lock()
         self._tally = tally
         self.frames: dict[str, str] = {}
         self.announced = 0
@@ -173,6 +175,7 @@ class VisitTargets:
     def stop(self) -> None:
         """Stop all scripts of the page and its frames for good, and all requests of workers."""
         self._stopped = True
+        self._log.end()
         for session, kind in self._sessions.items():
             self._send(session, _STOP_WORKER if kind in _WORKERS else _STOP)
 
@@ -181,6 +184,15 @@ class VisitTargets:
         for session in self._sessions:
             self._devtools.forget(session)
         self._sessions.clear()
+
+    async def _all_answer(self) -> None:
+        """Wait until each target has answered a command; what it announced before comes before the answer."""
+        async with self._answering:  # Many requests at once must not use up the commands that may be pending.
+            commands = [
+                self._devtools.post("Runtime.getIsolateId", session=one) for one in list(self._sessions)[:TARGETS]
+            ]
+            if commands:
+                await asyncio.wait(commands)
 
     def _send(self, session: str, commands: Iterable[Command]) -> None:
         for method, params in commands:
