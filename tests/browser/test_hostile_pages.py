@@ -30,6 +30,7 @@ const turns = [
 const turn = () => { turns.shift()(); if (turns.length) setTimeout(turn, 150); };
 setTimeout(turn, 50);
 </script>"""
+_LEAVING = "<!doctype html><title>Left</title><p>early<script>location = '/elsewhere'</script><p>and more"
 _RELOADING = "<!doctype html><p>again<script>setTimeout(() => location.reload(), 100)</script>"
 _OPENING = """<!doctype html><meta http-equiv=refresh content="0;url=/refreshed"><p>opener<script>
 for (let n = 0; n < 199; n += 1) { window.open("/popup" + n, "_blank", "width=100"); }
@@ -68,6 +69,7 @@ for (let n = 0; n < {DOM_BYTES // 200}; n += 1) {{ part.append("é".repeat(100),
 _GREEDY = """<!doctype html><p>greedy<script>
 for (let n = 0; n < 5000; n += 1) { fetch("/n" + n).catch(() => 0); }
 </script>"""
+_HUNGRY = _GREEDY.replace("5000", "70").replace("greedy", "hungry")
 _WASTING = """<!doctype html><p>wasting<script>
 (async () => { for (;;) { await fetch("/large?" + Math.random()); } })();
 </script>"""
@@ -107,6 +109,7 @@ _LONG = 300
 _ARCHIVE = Given("PK", "application/zip", fields=(("Content-Disposition", "attachment; filename=file.zip"),))
 _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
     "navigating": ({HOME: _NAVIGATING}, ordered(seconds=_LONG)),
+    "leaving": ({HOME: _LEAVING}, ordered(seconds=_LONG)),
     "reloading": ({HOME: _RELOADING}, ordered(seconds=_LONG)),
     "opening": ({HOME: _OPENING}, ordered(seconds=_LONG)),
     "talking": ({HOME: _TALKING}, ordered(seconds=_LONG)),
@@ -117,6 +120,7 @@ _SITES: Mapping[str, tuple[Mapping[str, Answer], VisitOrder | None]] = {
     "growing": ({HOME: _GROWING}, ordered(seconds=6)),
     "large": ({HOME: _LARGE}, ordered(seconds=_LONG)),
     "greedy": ({HOME: _GREEDY}, ordered(requests=50, seconds=_LONG)),
+    "hungry": ({HOME: _HUNGRY}, ordered(requests=50, seconds=_LONG)),
     "wasting": (_Large({HOME: _WASTING}), ordered(bytes=5_000_000)),
     "chatting": ({HOME: _CHATTING}, ordered(seconds=_LONG)),
 }
@@ -138,6 +142,12 @@ def test_a_page_stays_where_it_is_and_where_it_wanted_to_go_is_noted(visited: di
     assert set(page.leads_to) == {f"{HOME}{path}" for path in ("elsewhere", "linked")} | {"https://other.test/"}
     assert page.refused["navigation"] >= len(page.leads_to)
     assert {request.url for request in web.asked} <= {HOME, f"{HOME}favicon.ico"}
+
+
+def test_a_page_that_would_leave_before_it_is_parsed_is_not_waited_for_to_the_end(visited: dict[str, Visited]) -> None:
+    page = visited["leaving"].rendered
+    assert (page.title, page.ended, page.leads_to) == ("Left", "settled", (f"{HOME}elsewhere",))
+    assert page.seconds < _LONG / 4
 
 
 def test_a_page_is_loaded_again_a_few_times_only(visited: dict[str, Visited]) -> None:
@@ -200,10 +210,18 @@ def test_a_page_that_grows_ends_with_the_time_and_a_large_one_is_cut(visited: di
 
 
 def test_requests_beyond_the_bound_are_refused_and_counted(visited: dict[str, Visited]) -> None:
-    page, web = visited["greedy"].rendered, visited["greedy"].web
+    page, web = visited["hungry"].rendered, visited["hungry"].web
     assert page.ended == "requests"
     assert len(web.asked) == 50
     assert len(page.requests) == 50
+    assert page.refused["requests"] >= 21
+    assert "hungry" in visited["hungry"].dom
+
+
+def test_a_page_that_asks_without_end_is_taken_as_it_is(visited: dict[str, Visited]) -> None:
+    page, web = visited["greedy"].rendered, visited["greedy"].web
+    assert page.ended == "requests"
+    assert 0 < len(page.requests) <= len(web.asked) <= 50  # Those that are under way as it is taken come no more.
     assert page.refused["requests"] >= 100
     assert "greedy" in visited["greedy"].dom
 

@@ -23,9 +23,13 @@ _POLLS = 6
 
 
 class NetworkActivity:
-    """The open requests of a visit for which its page must wait."""
+    """The open requests of a visit for which its page must wait.
+
+    ``unknown`` is how many requests have come whose purpose is not known yet.
+    """
 
     def __init__(self) -> None:
+        self.unknown = 0
         self._open: dict[int, float] = {}
         self._asked = Counter[str]()
         self._last_number = 0
@@ -60,7 +64,9 @@ class NetworkActivity:
 
     @property
     def quiet(self) -> float:
-        """The seconds without a request for which the page must wait; 0 while there is one."""
+        """The seconds without a request for which the page must wait; 0 while there is one, or may be."""
+        if self.unknown:
+            return 0.0
         now = time.monotonic()
         awaited = any(now - begun < _STREAM for begun in self._open.values())
         if awaited and now - self._progressed < _STALLED:
@@ -218,7 +224,11 @@ class BoundedUpstream:
     async def answer(self, request: BrowserRequest, relay: Relay) -> None:
         """Answer a request of the page, or refuse it."""
         self._admit(request)
-        purpose = await self.log.purpose(request.method, request.url) or purpose_by_fields(request.headers)
+        self.activity.unknown += 1
+        try:
+            purpose = await self.log.purpose(request.method, request.url) or purpose_by_fields(request.headers)
+        finally:
+            self.activity.unknown -= 1
         await self._answer(self._described(request, purpose), relay, in_background=purpose.in_background)
 
     def _admit(self, request: BrowserRequest) -> None:

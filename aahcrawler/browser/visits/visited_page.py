@@ -110,6 +110,7 @@ class PageNavigation:
             "Page.fileChooserOpened": lambda _: tally.refuse("file chooser"),
             "Page.frameNavigated": self._navigated,
             "Page.frameRequestedNavigation": self._wanted,
+            "Page.frameStoppedLoading": self._stop,
             "Page.javascriptDialogOpening": self._dialog,
             "Page.loadEventFired": self._arrive,
             "Page.navigatedWithinDocument": self._moved,
@@ -125,6 +126,11 @@ class PageNavigation:
     def _parse(self, _: dict[str, Any]) -> None:
         self._parsed = time.monotonic()
         self._forget_history()
+
+    def _stop(self, event: dict[str, Any]) -> None:
+        """Take a document for parsed whose load has ended with no event, because it began to navigate before."""
+        if event.get("frameId") == self._frame and self.committed and self._parsed == math.inf:
+            self._parse(event)
 
     def _arrive(self, _: dict[str, Any]) -> None:
         self.arrived = self.committed
