@@ -169,7 +169,7 @@ def test_a_look_that_is_called_off_while_it_waits_to_be_alone_keeps_nobody_waiti
             alone.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await alone
-        async with asyncio.timeout(5), places.beside_others() as place:
+        async with asyncio.timeout(60), places.beside_others() as place:
             assert not place.is_shared
 
     asyncio.run(run())
