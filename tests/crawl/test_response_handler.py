@@ -29,7 +29,8 @@ from aahcrawler.crawl.fetch.ip_claims import IpAddressBusyError
 from aahcrawler.crawl.fetch.sourced_captures import NotTakenError
 from aahcrawler.crawl.lease.lease_source import CutError, StoppedError
 from aahcrawler.crawl.response.handler import rest_asked
-from aahcrawler.crawl.response.lease_ending import RequisiteBudgetError
+from aahcrawler.crawl.response.lease_ending import IN_TURN, RequisiteBudgetError
+from aahcrawler.crawl.response.trap_detection import GivesWayError, TrapDetection
 from aahcrawler.crawl.startup.job import assemble
 from aahcrawler.exchange import Exchange, Truncation
 from aahcrawler.frontier.protocol import (
@@ -94,6 +95,7 @@ class Recorder:
     released: list[str] = field(default_factory=list)
     rested: list[float] = field(default_factory=list)
     rescored: list[Rescore] = field(default_factory=list)
+    queued: list[Offer] = field(default_factory=list)
     learned: list[float | None] = field(default_factory=list)
     archived: list[bytes] = field(default_factory=list)
     originals: list[Original | None] = field(default_factory=list)
@@ -132,6 +134,11 @@ class Recorder:
     def rescore(self, scores: Sequence[Rescore]) -> tuple[bool, ...]:
         self.rescored += scores
         return (True,) * len(scores)
+
+    def iterate(self, n: int) -> Sequence[Offer]:
+        now = {each.url: each.score for each in self.rescored}
+        found = (replace(each, score=now.get(each.url, each.score)) for each in self.queued)
+        return sorted(found, key=lambda each: -each.score)[:n]
 
     def count(self, amounts: Mapping[str, float]) -> None:
         for name, amount in amounts.items():
@@ -698,3 +705,26 @@ def test_retry_after_means_nothing_elsewhere(status: int) -> None:
 @given(st.text() | st.from_regex(r"\w{3}, \d\d? \w{3} \d{1,6} \d\d:\d\d:\d\d [+-]\d{1,20}", fullmatch=True))
 def test_no_retry_after_is_too_strange(value: str) -> None:
     assert 0 <= rest_asked(answer(b"", 503, Retry_After=value)) <= MAX_REST
+
+
+def test_where_many_pages_give_way_the_best_of_the_queue_do_so_together(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gave_way: set[str] = set()
+
+    def worth(_: TrapDetection, page: Lease | Offer) -> float:
+        is_worse = "/log/" in page.url and page.url not in gave_way
+        gave_way.add(page.url)
+        return 0.2 if is_worse else 1.0
+
+    monkeypatch.setattr(TrapDetection, "worth", worth)
+    recorder = bench.recorder
+    recorder.queued = [Offer(f"http://a.test/log/{n}", "a.test", 0.5) for n in range(IN_TURN, 1_200)]
+    others = [Offer("http://a.test/t/1", "a.test", 0.4), Offer("http://a.test/t/2", "a.test", UNSCORED)]
+    recorder.queued += [*others, Offer("http://a.test/log/new", "a.test", UNSCORED)]
+    for number in range(IN_TURN):
+        assert len(recorder.rescored) == number
+        bench.fail(lease(f"http://a.test/log/{number}"), GivesWayError(0.2))
+    assert recorder.rescored[:IN_TURN] == [Rescore(f"http://a.test/log/{n}", 0.1) for n in range(IN_TURN)]
+    assert {*recorder.rescored} == {Rescore(f"http://a.test/log/{n}", 0.1) for n in range(1_200)}
+    assert len(recorder.rescored) == 1_200

@@ -38,6 +38,15 @@ MAX_PUT_BEHIND: Final = 100_000
 SHARE_FOR_SOURCES: Final = 0.05
 """The part of a crawl's time for which its sites wait in all for archives that failed, while others can be asked."""
 
+IN_TURN: Final = 20
+"""Pages that give way one after another; the best of the queue are looked at together then, and give way at once."""
+
+LOOKED_AT: Final = 500
+"""How many of them are looked at in one step, again and again as long as half of them give way."""
+
+MAX_LOOKS: Final = 20
+"""The most steps after which the crawl goes on."""
+
 _NOT_ASKED: Final = frozenset({"from_archive", FROM_SOURCES})
 """Counts of a lease whose site was not asked for it."""
 
@@ -85,6 +94,7 @@ class LeaseEnding(LeaseHandling):
         super().__init__(crawl, steps)
         self._waited_for_sources = 0.0
         self._put_behind: dict[str, float] = {}
+        self._gave_way = 0
 
     async def on_error(self, lease: Lease, error: Exception) -> None:
         """End a lease whose URL gave no response: try again later, give up, or block."""
@@ -132,6 +142,7 @@ class LeaseEnding(LeaseHandling):
             case GivesWayError(worth=worth):
                 await self._give_back(lease)
                 await self._writer.call(self._frontier.rescore, [Rescore(lease.url, lease.score * worth)])
+                await self._let_others_give_way()
             case TrapError(trap=reason) | DomainBudgetError(reason=reason):
                 await self.end(lease, State.BLOCKED, reason)
             case LoginFailedError(may_pass=may_pass):
@@ -140,6 +151,19 @@ class LeaseEnding(LeaseHandling):
                 await self.retry(lease, "robots.txt", cause=cause)
             case _:
                 await self._end_by_type(lease, error)
+
+    async def _let_others_give_way(self) -> None:
+        """Put the best of the queue back together where many give way: one by one, a long list would stop the crawl."""
+        self._gave_way += 1
+        if self._gave_way % IN_TURN:
+            return
+        for _ in range(MAX_LOOKS):
+            best = await self._writer.call(self._frontier.iterate, LOOKED_AT)
+            judged = ((page, self._steps.trap_detection.worth(page)) for page in best if page.score >= 0)
+            scores = [Rescore(page.url, page.score * worth) for page, worth in judged if worth < 1]
+            await self._writer.call(self._frontier.rescore, scores)
+            if len(scores) < LOOKED_AT // 2:
+                return
 
     async def _end_by_type(self, lease: Lease, error: Exception) -> None:
         if isinstance(error, NotTakenError):

@@ -71,12 +71,12 @@ class ListingStep:
         return f"{self.root}#{urlencode(fields | before)}"
 
     @classmethod
-    def of(cls, lease: Lease) -> Self | None:
-        """Return the step that a leased URL is, None for any other URL."""
-        root, sign, _ = lease.via.partition(LISTING)
+    def of(cls, queued: Lease | Offer) -> Self | None:
+        """Return the step that a leased or queued URL is, None for any other URL."""
+        root, sign, _ = queued.via.partition(LISTING)
         if not sign:
             return None
-        fields = parse_qs(lease.via.partition("#")[2])
+        fields = parse_qs(queued.via.partition("#")[2])
         name, listing, page, before = (fields.get(key, [""])[0] for key in ("application", "listing", "page", "before"))
         return cls(root, name, listing, int(page), before) if page.isascii() and page.isdigit() else None
 

@@ -77,9 +77,9 @@ class TrapDetection:
         rules = self._context.now.link_rules
         return rules.admit(lease.url, trusted=is_chosen(lease.path), via=lease.via)
 
-    def worth(self, lease: Lease) -> float:
-        """Return what part of its score a leased page is worth, less than 1 where it is to give way to others."""
-        return self._traps.gives_way(lease.url) if _is_linked(lease) and not is_chosen(lease.path) else 1.0
+    def worth(self, page: Lease | Offer) -> float:
+        """Return what part of its score a page is worth by now, less than 1 where it is to give way to others."""
+        return self._traps.gives_way(page.url) if _is_linked(page) and not is_chosen(page.path) else 1.0
 
     def judge(self, lease: Lease, page: Page, processed: ScoredPage, *, relevant: bool) -> TrapVerdict | None:
         """Compare a page, or a file that can be read as text, with those before it; None for an error and the like."""
@@ -134,9 +134,9 @@ class TrapDetection:
         return self._context.now.link_rules.offer(url, lease, PROBE_SCORE, kind="requisite", hop=Hop.REQUISITE)
 
 
-def _is_linked(lease: Lease) -> bool:
-    """Return whether a lease is that of a page which a page leads to."""
-    return lease.is_page and lease.via != "" and ListingStep.of(lease) is None
+def _is_linked(page: Lease | Offer) -> bool:
+    """Return whether a page leads to what is leased or queued, and it is a page itself."""
+    return page.kind == "page" and page.via != "" and ListingStep.of(page) is None
 
 
 class TrapsFile:
