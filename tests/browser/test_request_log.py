@@ -2,11 +2,15 @@
 
 import asyncio
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from aahcrawler.browser.visits import bounded_upstream
 from aahcrawler.browser.visits.bounded_upstream import RequestLog, RequestPurpose
+from aahcrawler.browser.visits.rendered_page import VisitTally
+from aahcrawler.browser.visits.visit_targets import VisitTargets
 
 _URL = "https://site.test/inner"
 _EVENT = {"request": {"method": "GET", "url": _URL}, "type": "Fetch", "initiator": {"type": "script"}}
@@ -66,5 +70,30 @@ def test_no_request_waits_for_what_a_stopped_visit_would_announce(monkeypatch: p
         log.end()
         assert await waiting is None
         assert await log.purpose("GET", _URL) is None
+
+    asyncio.run(run())
+
+
+def test_a_page_that_never_answers_leaves_no_command_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_upstream, "_BUSY_PATIENCE", 0.1)
+    asked: list[asyncio.Future[dict[str, Any]]] = []
+
+    def post(method: str, *_: object, **__: object) -> asyncio.Future[dict[str, Any]]:
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        if method == "Runtime.getIsolateId":
+            asked.append(answer)
+        return answer
+
+    async def run() -> None:
+        log = RequestLog(10)
+        silent: Any = SimpleNamespace(post=post, listen=lambda *_: None)
+        setup: Any = SimpleNamespace(of_page=lambda: ())
+        targets = VisitTargets(silent, setup, log, VisitTally())
+        assert await log.purpose("GET", _URL) is None
+        targets.attach({"targetInfo": {"type": "page", "targetId": "1"}, "sessionId": "page"})
+        assert await asyncio.gather(*(log.purpose("GET", f"{_URL}/{n}") for n in range(5))) == [None] * 5
+        await asyncio.sleep(0)
+        assert 0 < len(asked) <= 5
+        assert all(each.cancelled() for each in asked)
 
     asyncio.run(run())

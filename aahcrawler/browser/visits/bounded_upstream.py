@@ -179,14 +179,19 @@ class RequestLog:
         try:
             await asyncio.wait((told,), timeout=_PATIENCE)
             if not told.done():
-                announced = asyncio.ensure_future(self.all_announced())
-                await asyncio.wait((told, announced), timeout=_BUSY_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
-                announced.cancel()
+                await self._told_before_all_announced(told)
             return told.result() if told.done() else None
         finally:
             waiting.remove(told)
             if not waiting:
                 self._waiting.pop(key, None)
+
+    async def _told_before_all_announced(self, told: asyncio.Future[RequestPurpose | None]) -> None:
+        announced = asyncio.ensure_future(self.all_announced())
+        try:
+            await asyncio.wait((told, announced), timeout=_BUSY_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            announced.cancel()
 
 
 async def _at_once() -> None:

@@ -191,8 +191,12 @@ class VisitTargets:
             commands = [
                 self._devtools.post("Runtime.getIsolateId", session=one) for one in list(self._sessions)[:TARGETS]
             ]
-            if commands:
-                await asyncio.wait(commands)
+            try:
+                if commands:
+                    await asyncio.wait(commands)
+            finally:
+                for command in commands:
+                    command.cancel()  # A page that never answers must leave none pending.
 
     def _send(self, session: str, commands: Iterable[Command]) -> None:
         for method, params in commands:
